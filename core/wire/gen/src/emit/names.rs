@@ -1,0 +1,36 @@
+//! Names of modules and variants, and finding names in generated code.
+
+/// Name of the module of a message: its name in snake case.
+pub(crate) fn module(name: &str) -> String {
+    let mut module = String::new();
+    // "KRaft" counts as one word.
+    for character in name.replace("KRaft", "Kraft").chars() {
+        if character.is_ascii_uppercase() && !module.is_empty() {
+            module.push('_');
+        }
+        module.push(character.to_ascii_lowercase());
+    }
+    module
+}
+
+/// Name of the variant of a metadata record.
+pub(crate) fn variant(name: &str) -> &str {
+    name.strip_suffix("Record").unwrap_or(name)
+}
+
+/// Whether generated `lines` use the item or variable `name`, as opposed to a field of that name.
+pub(crate) fn mentions(lines: &str, name: &str) -> bool {
+    lines.match_indices(name).any(|(at, _)| {
+        let before = lines[..at].chars().next_back();
+        let rest = &lines[at + name.len()..];
+        let after = rest.chars().next();
+        let is_part = before.is_some_and(is_word) || after.is_some_and(is_word);
+        let is_field =
+            matches!(before, Some('.' | '"')) || (after == Some(':') && !rest.starts_with("::"));
+        !is_part && !is_field
+    })
+}
+
+const fn is_word(character: char) -> bool {
+    character.is_ascii_alphanumeric() || character == '_'
+}

@@ -1,0 +1,255 @@
+//! Reading primitives from one frame.
+
+use bytes::Bytes;
+
+use super::DecodeError;
+use super::varint::{MAX_LEN_32, MAX_LEN_64, unzigzag};
+use crate::id::Uuid;
+use crate::records::Records;
+
+/// A cursor over the bytes of one message.
+///
+/// Every read is total: it gives a value or a [`DecodeError`], and it checks every announced length
+/// against the bytes that are left before it reserves memory. After an error the position is
+/// unspecified.
+#[derive(Clone, Debug)]
+pub struct Reader {
+    data: Bytes,
+    at: usize,
+}
+
+impl Reader {
+    /// Starts at the first byte of `data`.
+    pub const fn new(data: Bytes) -> Self {
+        Self { data, at: 0 }
+    }
+
+    /// Bytes that are left.
+    pub const fn remaining(&self) -> usize {
+        self.data.len() - self.at
+    }
+
+    /// Fails with [`DecodeError::Trailing`] unless every byte has been read.
+    pub const fn expect_end(&self) -> Result<(), DecodeError> {
+        match self.remaining() {
+            0 => Ok(()),
+            left => Err(DecodeError::Trailing(left)),
+        }
+    }
+
+    fn need(&self, needed: u64) -> Result<(), DecodeError> {
+        let left = self.remaining();
+        if needed > left as u64 { Err(DecodeError::Short { needed, left }) } else { Ok(()) }
+    }
+
+    fn fixed<const N: usize>(&mut self) -> Result<[u8; N], DecodeError> {
+        let left = self.remaining();
+        let bytes = self.data[self.at..].first_chunk::<N>().copied();
+        self.at += N.min(left);
+        bytes.ok_or(DecodeError::Short { needed: N as u64, left })
+    }
+
+    /// Takes the next `len` bytes without copying them.
+    pub fn take(&mut self, len: usize) -> Result<Bytes, DecodeError> {
+        self.need(len as u64)?;
+        let bytes = self.data.slice(self.at..self.at + len);
+        self.at += len;
+        Ok(bytes)
+    }
+
+    /// Reads one byte; zero is false, anything else true.
+    pub fn bool(&mut self) -> Result<bool, DecodeError> {
+        Ok(self.i8()? != 0)
+    }
+
+    /// Reads a one-byte number.
+    pub fn i8(&mut self) -> Result<i8, DecodeError> {
+        self.fixed().map(i8::from_be_bytes)
+    }
+
+    /// Reads a two-byte number.
+    pub fn i16(&mut self) -> Result<i16, DecodeError> {
+        self.fixed().map(i16::from_be_bytes)
+    }
+
+    /// Reads a four-byte number.
+    pub fn i32(&mut self) -> Result<i32, DecodeError> {
+        self.fixed().map(i32::from_be_bytes)
+    }
+
+    /// Reads an eight-byte number.
+    pub fn i64(&mut self) -> Result<i64, DecodeError> {
+        self.fixed().map(i64::from_be_bytes)
+    }
+
+    /// Reads a two-byte unsigned number.
+    pub fn u16(&mut self) -> Result<u16, DecodeError> {
+        self.fixed().map(u16::from_be_bytes)
+    }
+
+    /// Reads a four-byte unsigned number.
+    pub fn u32(&mut self) -> Result<u32, DecodeError> {
+        self.fixed().map(u32::from_be_bytes)
+    }
+
+    /// Reads an eight-byte IEEE 754 number.
+    pub fn f64(&mut self) -> Result<f64, DecodeError> {
+        self.fixed().map(f64::from_be_bytes)
+    }
+
+    /// Reads a 16-byte id.
+    pub fn uuid(&mut self) -> Result<Uuid, DecodeError> {
+        self.fixed().map(Uuid)
+    }
+
+    /// Reads an unsigned varint of up to 32 bits.
+    pub fn uvarint(&mut self) -> Result<u32, DecodeError> {
+        let value = self.varint_bits(MAX_LEN_32)?;
+        u32::try_from(value).map_err(|_| DecodeError::VarintTooLong)
+    }
+
+    /// Reads a zigzag varint of up to 32 bits.
+    pub fn varint(&mut self) -> Result<i32, DecodeError> {
+        self.uvarint().map(|value| unzigzag(u64::from(value)) as i32)
+    }
+
+    /// Reads a zigzag varint of up to 64 bits.
+    pub fn varlong(&mut self) -> Result<i64, DecodeError> {
+        self.varint_bits(MAX_LEN_64).map(unzigzag)
+    }
+
+    fn varint_bits(&mut self, max_len: u32) -> Result<u64, DecodeError> {
+        let mut value = 0u64;
+        for index in 0..max_len {
+            let [byte] = self.fixed()?;
+            let bits = u64::from(byte & 0x7f);
+            if bits.leading_zeros() < 7 * index {
+                return Err(DecodeError::VarintTooLong);
+            }
+            value |= bits << (7 * index);
+            if byte < 0x80 {
+                return Ok(value);
+            }
+        }
+        Err(DecodeError::VarintTooLong)
+    }
+
+    fn compact_len(&mut self) -> Result<Option<usize>, DecodeError> {
+        Ok((self.uvarint()? as usize).checked_sub(1))
+    }
+
+    fn len_or_null(len: i32) -> Result<Option<usize>, DecodeError> {
+        match len {
+            -1 => Ok(None),
+            _ => usize::try_from(len).map(Some).map_err(|_| DecodeError::NegativeLength(len)),
+        }
+    }
+
+    fn string_len(&mut self, flexible: bool) -> Result<Option<usize>, DecodeError> {
+        if flexible { self.compact_len() } else { Self::len_or_null(self.i16()?.into()) }
+    }
+
+    fn other_len(&mut self, flexible: bool) -> Result<Option<usize>, DecodeError> {
+        if flexible { self.compact_len() } else { Self::len_or_null(self.i32()?) }
+    }
+
+    /// Reads a string or null.
+    pub fn nullable_string(&mut self, flexible: bool) -> Result<Option<String>, DecodeError> {
+        let Some(len) = self.string_len(flexible)? else { return Ok(None) };
+        let bytes = self.take(len)?;
+        let text = std::str::from_utf8(&bytes).map_err(|_| DecodeError::NotUtf8)?;
+        Ok(Some(text.to_owned()))
+    }
+
+    /// Reads a string.
+    pub fn string(&mut self, flexible: bool) -> Result<String, DecodeError> {
+        self.nullable_string(flexible)?.ok_or(DecodeError::Null)
+    }
+
+    /// Reads bytes or null, without copying them.
+    pub fn nullable_bytes(&mut self, flexible: bool) -> Result<Option<Bytes>, DecodeError> {
+        self.other_len(flexible)?.map(|len| self.take(len)).transpose()
+    }
+
+    /// Reads bytes, without copying them.
+    pub fn bytes(&mut self, flexible: bool) -> Result<Bytes, DecodeError> {
+        self.nullable_bytes(flexible)?.ok_or(DecodeError::Null)
+    }
+
+    /// Reads record batches or null, without copying them.
+    pub fn nullable_records(&mut self, flexible: bool) -> Result<Option<Records>, DecodeError> {
+        Ok(self.nullable_bytes(flexible)?.map(Records::Bytes))
+    }
+
+    /// Reads record batches, without copying them.
+    pub fn records(&mut self, flexible: bool) -> Result<Records, DecodeError> {
+        self.bytes(flexible).map(Records::Bytes)
+    }
+
+    /// Reads an array or null, calling `element` once for each announced element.
+    ///
+    /// `min_len` is the least number of bytes an element can have. An array that announces more
+    /// elements than the bytes left can hold is refused at once, and the memory reserved up front
+    /// never exceeds the bytes left.
+    pub fn nullable_array<T>(
+        &mut self,
+        flexible: bool,
+        min_len: usize,
+        mut element: impl FnMut(&mut Self) -> Result<T, DecodeError>,
+    ) -> Result<Option<Vec<T>>, DecodeError> {
+        let Some(count) = self.other_len(flexible)? else { return Ok(None) };
+        self.need((count as u64).saturating_mul(min_len.max(1) as u64))?;
+        let mut elements = Vec::with_capacity(count.min(self.remaining() / size_of::<T>().max(1)));
+        for _ in 0..count {
+            elements.push(element(self)?);
+        }
+        Ok(Some(elements))
+    }
+
+    /// Reads an array; see [`Self::nullable_array`].
+    pub fn array<T>(
+        &mut self,
+        flexible: bool,
+        min_len: usize,
+        element: impl FnMut(&mut Self) -> Result<T, DecodeError>,
+    ) -> Result<Vec<T>, DecodeError> {
+        self.nullable_array(flexible, min_len, element)?.ok_or(DecodeError::Null)
+    }
+
+    /// Reads a struct or null: one byte, 1 or -1, says which.
+    pub fn nullable_struct<T>(
+        &mut self,
+        body: impl FnOnce(&mut Self) -> Result<T, DecodeError>,
+    ) -> Result<Option<T>, DecodeError> {
+        match self.i8()? {
+            -1 => Ok(None),
+            1 => body(self).map(Some),
+            mark => Err(DecodeError::PresenceMark(mark)),
+        }
+    }
+
+    /// Reads a section of tagged fields, calling `field` with each tag and a reader of just its
+    /// value.
+    ///
+    /// `field` gives `false` for a tag it does not know; such a value is skipped. A known value
+    /// must be read to its end.
+    pub fn tagged_fields(
+        &mut self,
+        mut field: impl FnMut(u32, &mut Self) -> Result<bool, DecodeError>,
+    ) -> Result<(), DecodeError> {
+        for _ in 0..self.uvarint()? {
+            let tag = self.uvarint()?;
+            let len = self.uvarint()? as usize;
+            let mut value = Self::new(self.take(len)?);
+            if field(tag, &mut value)? {
+                value.expect_end()?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Skips a section of tagged fields of which none is known.
+    pub fn skip_tagged_fields(&mut self) -> Result<(), DecodeError> {
+        self.tagged_fields(|_, _| Ok(false))
+    }
+}

@@ -1,0 +1,319 @@
+//! Writing primitives into one frame.
+
+use bytes::{BufMut, Bytes, BytesMut};
+
+use super::EncodeError;
+use super::varint::{self, zigzag};
+use crate::id::Uuid;
+use crate::records::Records;
+
+/// Payloads of fewer bytes than this are copied into the frame rather than made a part of it.
+const COPY_BELOW: usize = 512;
+
+/// One piece of an outgoing frame.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Part {
+    /// Bytes in memory.
+    Bytes(Bytes),
+    /// Bytes that the driver takes from a file.
+    Hole(Hole),
+}
+
+/// A range of a file that belongs in a frame.
+#[derive(Copy, Clone, PartialEq, Eq, Hash, Debug)]
+pub struct Hole {
+    /// The file, by a number that the driver understands.
+    pub file: u64,
+    /// Byte position in the file where the range starts.
+    pub position: u64,
+    /// Length of the range in bytes.
+    pub len: u32,
+}
+
+impl Part {
+    /// Length in bytes.
+    pub const fn len(&self) -> usize {
+        match self {
+            Self::Bytes(bytes) => bytes.len(),
+            Self::Hole(hole) => hole.len as usize,
+        }
+    }
+
+    /// Whether the part has no bytes.
+    pub const fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+}
+
+/// Collects the parts of one frame.
+///
+/// Small values go into one growing buffer; large payloads and holes become parts of their own, so
+/// that they are not copied.
+#[derive(Clone, Debug, Default)]
+pub struct Writer {
+    parts: Vec<Part>,
+    parts_len: usize,
+    tail: BytesMut,
+}
+
+impl Writer {
+    /// An empty frame.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Bytes written so far, those in holes included.
+    pub fn len(&self) -> usize {
+        self.parts_len + self.tail.len()
+    }
+
+    /// Whether nothing has been written.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// The parts of the frame, in order.
+    pub fn finish(mut self) -> Vec<Part> {
+        self.cut();
+        self.parts
+    }
+
+    /// The whole frame as one buffer, or [`EncodeError::Hole`] if some of it is not in memory.
+    pub fn into_bytes(self) -> Result<Bytes, EncodeError> {
+        if self.parts.is_empty() {
+            return Ok(self.tail.freeze());
+        }
+        let mut whole = BytesMut::with_capacity(self.len());
+        for part in self.finish() {
+            match part {
+                Part::Bytes(bytes) => whole.put(bytes),
+                Part::Hole(_) => return Err(EncodeError::Hole),
+            }
+        }
+        Ok(whole.freeze())
+    }
+
+    /// Ends the growing buffer, so that a part can follow it.
+    fn cut(&mut self) {
+        if !self.tail.is_empty() {
+            let bytes = self.tail.split().freeze();
+            self.push(Part::Bytes(bytes));
+        }
+    }
+
+    fn push(&mut self, part: Part) {
+        self.parts_len += part.len();
+        self.parts.push(part);
+    }
+
+    /// Writes `bytes` as they are, without a length.
+    pub fn raw(&mut self, bytes: &[u8]) {
+        self.tail.put_slice(bytes);
+    }
+
+    /// Writes `bytes` as they are, without a length and without copying many of them.
+    pub fn payload(&mut self, bytes: &Bytes) {
+        if bytes.len() < COPY_BELOW {
+            self.raw(bytes);
+        } else {
+            self.cut();
+            self.push(Part::Bytes(bytes.clone()));
+        }
+    }
+
+    /// Leaves room for a range of a file.
+    pub fn hole(&mut self, hole: Hole) {
+        self.cut();
+        self.push(Part::Hole(hole));
+    }
+
+    /// Writes everything that `other` holds.
+    pub fn append(&mut self, other: Self) {
+        for part in other.finish() {
+            match part {
+                Part::Bytes(bytes) => self.payload(&bytes),
+                Part::Hole(hole) => self.hole(hole),
+            }
+        }
+    }
+
+    /// Writes one byte: 1 for true, 0 for false.
+    pub fn bool(&mut self, value: bool) {
+        self.tail.put_u8(value.into());
+    }
+
+    /// Writes a one-byte number.
+    pub fn i8(&mut self, value: i8) {
+        self.tail.put_i8(value);
+    }
+
+    /// Writes a two-byte number.
+    pub fn i16(&mut self, value: i16) {
+        self.tail.put_i16(value);
+    }
+
+    /// Writes a four-byte number.
+    pub fn i32(&mut self, value: i32) {
+        self.tail.put_i32(value);
+    }
+
+    /// Writes an eight-byte number.
+    pub fn i64(&mut self, value: i64) {
+        self.tail.put_i64(value);
+    }
+
+    /// Writes a two-byte unsigned number.
+    pub fn u16(&mut self, value: u16) {
+        self.tail.put_u16(value);
+    }
+
+    /// Writes a four-byte unsigned number.
+    pub fn u32(&mut self, value: u32) {
+        self.tail.put_u32(value);
+    }
+
+    /// Writes an eight-byte IEEE 754 number.
+    pub fn f64(&mut self, value: f64) {
+        self.tail.put_f64(value);
+    }
+
+    /// Writes a 16-byte id.
+    pub fn uuid(&mut self, value: Uuid) {
+        self.raw(&value.0);
+    }
+
+    /// Writes an unsigned varint.
+    pub fn uvarint(&mut self, value: u32) {
+        varint::write(value.into(), |byte| self.tail.put_u8(byte));
+    }
+
+    /// Writes a zigzag varint.
+    pub fn varint(&mut self, value: i32) {
+        self.varlong(value.into());
+    }
+
+    /// Writes a zigzag varint.
+    pub fn varlong(&mut self, value: i64) {
+        varint::write(zigzag(value), |byte| self.tail.put_u8(byte));
+    }
+
+    fn compact_len(&mut self, len: Option<usize>) -> Result<(), EncodeError> {
+        let Some(len) = len else {
+            self.uvarint(0);
+            return Ok(());
+        };
+        let size = i32::try_from(len).map_err(|_| EncodeError::TooLong(len))?;
+        self.uvarint(size as u32 + 1);
+        Ok(())
+    }
+
+    fn string_len(&mut self, flexible: bool, len: Option<usize>) -> Result<(), EncodeError> {
+        if flexible {
+            return self.compact_len(len);
+        }
+        let size =
+            len.map_or(Ok(-1), |len| i16::try_from(len).map_err(|_| EncodeError::TooLong(len)));
+        self.i16(size?);
+        Ok(())
+    }
+
+    fn other_len(&mut self, flexible: bool, len: Option<usize>) -> Result<(), EncodeError> {
+        if flexible {
+            return self.compact_len(len);
+        }
+        let size =
+            len.map_or(Ok(-1), |len| i32::try_from(len).map_err(|_| EncodeError::TooLong(len)));
+        self.i32(size?);
+        Ok(())
+    }
+
+    /// Writes a string or null.
+    pub fn nullable_string(
+        &mut self,
+        flexible: bool,
+        value: Option<&str>,
+    ) -> Result<(), EncodeError> {
+        self.string_len(flexible, value.map(str::len))?;
+        self.raw(value.unwrap_or_default().as_bytes());
+        Ok(())
+    }
+
+    /// Writes a string.
+    pub fn string(&mut self, flexible: bool, value: &str) -> Result<(), EncodeError> {
+        self.nullable_string(flexible, Some(value))
+    }
+
+    /// Writes bytes or null.
+    pub fn nullable_bytes(
+        &mut self,
+        flexible: bool,
+        value: Option<&Bytes>,
+    ) -> Result<(), EncodeError> {
+        self.other_len(flexible, value.map(Bytes::len))?;
+        if let Some(bytes) = value {
+            self.payload(bytes);
+        }
+        Ok(())
+    }
+
+    /// Writes bytes.
+    pub fn bytes(&mut self, flexible: bool, value: &Bytes) -> Result<(), EncodeError> {
+        self.nullable_bytes(flexible, Some(value))
+    }
+
+    /// Writes record batches or null.
+    pub fn nullable_records(
+        &mut self,
+        flexible: bool,
+        value: Option<&Records>,
+    ) -> Result<(), EncodeError> {
+        match value {
+            None => self.other_len(flexible, None),
+            Some(records) => self.records(flexible, records),
+        }
+    }
+
+    /// Writes record batches.
+    pub fn records(&mut self, flexible: bool, value: &Records) -> Result<(), EncodeError> {
+        self.other_len(flexible, Some(value.len()))?;
+        match value {
+            Records::Bytes(bytes) => self.payload(bytes),
+            Records::Holes(holes) => holes.iter().for_each(|hole| self.hole(*hole)),
+        }
+        Ok(())
+    }
+
+    /// Writes an array or null, calling `element` for each element.
+    pub fn nullable_array<T>(
+        &mut self,
+        flexible: bool,
+        value: Option<&[T]>,
+        element: impl FnMut(&mut Self, &T) -> Result<(), EncodeError>,
+    ) -> Result<(), EncodeError> {
+        match value {
+            None => self.other_len(flexible, None),
+            Some(elements) => self.array(flexible, elements, element),
+        }
+    }
+
+    /// Writes an array, calling `element` for each element.
+    pub fn array<T>(
+        &mut self,
+        flexible: bool,
+        value: &[T],
+        mut element: impl FnMut(&mut Self, &T) -> Result<(), EncodeError>,
+    ) -> Result<(), EncodeError> {
+        self.other_len(flexible, Some(value.len()))?;
+        value.iter().try_for_each(|item| element(self, item))
+    }
+
+    /// Writes the byte that says whether a struct follows, then calls `body` if one does.
+    pub fn nullable_struct<T>(
+        &mut self,
+        value: Option<&T>,
+        body: impl FnOnce(&mut Self, &T) -> Result<(), EncodeError>,
+    ) -> Result<(), EncodeError> {
+        self.i8(if value.is_some() { 1 } else { -1 });
+        value.map_or(Ok(()), |present| body(self, present))
+    }
+}

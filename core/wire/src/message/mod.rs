@@ -1,0 +1,178 @@
+// Generated from the schema table. Do not edit: change the table in the `schema` folder of this
+// crate and run `cargo run -p dohle-wire-gen`.
+
+//! Requests, responses and records, one module each.
+//!
+//! Types whose names are unique are also found right here.
+
+pub mod abort_transaction_record;
+pub mod access_control_entry_record;
+pub mod alter_configs_request;
+pub mod alter_configs_response;
+pub mod api_versions_request;
+pub mod api_versions_response;
+pub mod begin_transaction_record;
+pub mod broker_registration_change_record;
+pub mod clear_elr_record;
+pub mod client_quota_record;
+pub mod config_record;
+pub mod create_partitions_request;
+pub mod create_partitions_response;
+pub mod create_topics_request;
+pub mod create_topics_response;
+pub mod delegation_token_record;
+pub mod delete_records_request;
+pub mod delete_records_response;
+pub mod delete_topics_request;
+pub mod delete_topics_response;
+pub mod describe_cluster_request;
+pub mod describe_cluster_response;
+pub mod describe_configs_request;
+pub mod describe_configs_response;
+pub mod describe_log_dirs_request;
+pub mod describe_log_dirs_response;
+pub mod describe_topic_partitions_request;
+pub mod describe_topic_partitions_response;
+pub mod end_transaction_record;
+pub mod feature_level_record;
+pub mod fence_broker_record;
+pub mod fetch_request;
+pub mod fetch_response;
+pub mod incremental_alter_configs_request;
+pub mod incremental_alter_configs_response;
+pub mod init_producer_id_request;
+pub mod init_producer_id_response;
+pub mod kraft_version_record;
+pub mod leader_change_message;
+pub mod list_offsets_request;
+pub mod list_offsets_response;
+pub mod metadata;
+pub mod metadata_request;
+pub mod metadata_response;
+pub mod no_op_record;
+pub mod offset_for_leader_epoch_request;
+pub mod offset_for_leader_epoch_response;
+pub mod partition_change_record;
+pub mod partition_record;
+pub mod produce_request;
+pub mod produce_response;
+pub mod producer_ids_record;
+pub mod register_broker_record;
+pub mod register_controller_record;
+pub mod remove_access_control_entry_record;
+pub mod remove_delegation_token_record;
+pub mod remove_topic_record;
+pub mod remove_user_scram_credential_record;
+pub mod snapshot_footer_record;
+pub mod snapshot_header_record;
+pub mod topic_record;
+mod traits;
+pub mod unfence_broker_record;
+pub mod unregister_broker_record;
+pub mod unregister_controller_record;
+pub mod user_scram_credential_record;
+pub mod voters_record;
+pub mod zk_migration_state_record;
+
+pub use abort_transaction_record::AbortTransactionRecord;
+pub use access_control_entry_record::AccessControlEntryRecord;
+pub use alter_configs_request::AlterConfigsRequest;
+pub use alter_configs_response::AlterConfigsResponse;
+pub use api_versions_request::ApiVersionsRequest;
+pub use api_versions_response::{
+    ApiVersion, ApiVersionsResponse, FinalizedFeatureKey, SupportedFeatureKey,
+};
+pub use begin_transaction_record::BeginTransactionRecord;
+pub use broker_registration_change_record::BrokerRegistrationChangeRecord;
+pub use clear_elr_record::ClearElrRecord;
+pub use client_quota_record::{ClientQuotaRecord, EntityData};
+pub use config_record::ConfigRecord;
+pub use create_partitions_request::{
+    CreatePartitionsAssignment, CreatePartitionsRequest, CreatePartitionsTopic,
+};
+pub use create_partitions_response::{CreatePartitionsResponse, CreatePartitionsTopicResult};
+pub use create_topics_request::{
+    CreatableReplicaAssignment, CreatableTopic, CreatableTopicConfig, CreateTopicsRequest,
+};
+pub use create_topics_response::{
+    CreatableTopicConfigs, CreatableTopicResult, CreateTopicsResponse,
+};
+pub use delegation_token_record::DelegationTokenRecord;
+pub use delete_records_request::{
+    DeleteRecordsPartition, DeleteRecordsRequest, DeleteRecordsTopic,
+};
+pub use delete_records_response::{
+    DeleteRecordsPartitionResult, DeleteRecordsResponse, DeleteRecordsTopicResult,
+};
+pub use delete_topics_request::{DeleteTopicState, DeleteTopicsRequest};
+pub use delete_topics_response::{DeletableTopicResult, DeleteTopicsResponse};
+pub use describe_cluster_request::DescribeClusterRequest;
+pub use describe_cluster_response::{DescribeClusterBroker, DescribeClusterResponse};
+pub use describe_configs_request::{DescribeConfigsRequest, DescribeConfigsResource};
+pub use describe_configs_response::{
+    DescribeConfigsResourceResult, DescribeConfigsResponse, DescribeConfigsResult,
+    DescribeConfigsSynonym,
+};
+pub use describe_log_dirs_request::{DescribableLogDirTopic, DescribeLogDirsRequest};
+pub use describe_log_dirs_response::{
+    DescribeLogDirsPartition, DescribeLogDirsResponse, DescribeLogDirsResult, DescribeLogDirsTopic,
+};
+pub use describe_topic_partitions_request::{DescribeTopicPartitionsRequest, TopicRequest};
+pub use describe_topic_partitions_response::{
+    DescribeTopicPartitionsResponse, DescribeTopicPartitionsResponsePartition,
+    DescribeTopicPartitionsResponseTopic,
+};
+pub use end_transaction_record::EndTransactionRecord;
+pub use feature_level_record::FeatureLevelRecord;
+pub use fence_broker_record::FenceBrokerRecord;
+pub use fetch_request::{FetchPartition, FetchRequest, FetchTopic, ForgottenTopic, ReplicaState};
+pub use fetch_response::{
+    AbortedTransaction, FetchResponse, FetchableTopicResponse, PartitionData, SnapshotId,
+};
+pub use incremental_alter_configs_request::IncrementalAlterConfigsRequest;
+pub use incremental_alter_configs_response::IncrementalAlterConfigsResponse;
+pub use init_producer_id_request::InitProducerIdRequest;
+pub use init_producer_id_response::InitProducerIdResponse;
+pub use kraft_version_record::KRaftVersionRecord;
+pub use leader_change_message::LeaderChangeMessage;
+pub use list_offsets_request::{ListOffsetsPartition, ListOffsetsRequest, ListOffsetsTopic};
+pub use list_offsets_response::{
+    ListOffsetsPartitionResponse, ListOffsetsResponse, ListOffsetsTopicResponse,
+};
+pub use metadata::MetadataRecord;
+pub use metadata_request::{MetadataRequest, MetadataRequestTopic};
+pub use metadata_response::{
+    MetadataResponse, MetadataResponseBroker, MetadataResponsePartition, MetadataResponseTopic,
+};
+pub use no_op_record::NoOpRecord;
+pub use offset_for_leader_epoch_request::{
+    OffsetForLeaderEpochRequest, OffsetForLeaderPartition, OffsetForLeaderTopic,
+};
+pub use offset_for_leader_epoch_response::{
+    OffsetForLeaderEpochResponse, OffsetForLeaderTopicResult,
+};
+pub use partition_change_record::PartitionChangeRecord;
+pub use partition_record::PartitionRecord;
+pub use produce_request::{PartitionProduceData, ProduceRequest, TopicProduceData};
+pub use produce_response::{
+    BatchIndexAndErrorMessage, PartitionProduceResponse, ProduceResponse, TopicProduceResponse,
+};
+pub use producer_ids_record::ProducerIdsRecord;
+pub use register_broker_record::{BrokerEndpoint, BrokerFeature, RegisterBrokerRecord};
+pub use register_controller_record::{
+    ControllerEndpoint, ControllerFeature, RegisterControllerRecord,
+};
+pub use remove_access_control_entry_record::RemoveAccessControlEntryRecord;
+pub use remove_delegation_token_record::RemoveDelegationTokenRecord;
+pub use remove_topic_record::RemoveTopicRecord;
+pub use remove_user_scram_credential_record::RemoveUserScramCredentialRecord;
+pub use snapshot_footer_record::SnapshotFooterRecord;
+pub use snapshot_header_record::SnapshotHeaderRecord;
+pub use topic_record::TopicRecord;
+pub use traits::{Message, Request};
+pub use unfence_broker_record::UnfenceBrokerRecord;
+pub use unregister_broker_record::UnregisterBrokerRecord;
+pub use unregister_controller_record::UnregisterControllerRecord;
+pub use user_scram_credential_record::UserScramCredentialRecord;
+pub use voters_record::{Endpoint, KRaftVersionFeature, VotersRecord};
+pub use zk_migration_state_record::ZkMigrationStateRecord;

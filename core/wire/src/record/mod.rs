@@ -1,0 +1,1 @@
+//! Record batches of format version 2.
