@@ -8,11 +8,10 @@
 mod error;
 mod reader;
 mod tagged;
-mod varint;
+pub(crate) mod varint;
 mod writer;
 
 pub use error::{DecodeError, EncodeError};
 pub use reader::Reader;
 pub use tagged::TaggedFields;
-pub(crate) use varint::{signed_len, unsigned_len};
 pub use writer::{Hole, Part, Writer};

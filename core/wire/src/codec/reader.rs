@@ -3,7 +3,7 @@
 use bytes::Bytes;
 
 use super::DecodeError;
-use super::varint::{MAX_LEN_32, MAX_LEN_64, unzigzag};
+use super::varint::{self, MAX_LEN_32, MAX_LEN_64, unzigzag};
 use crate::id::Uuid;
 use crate::records::Records;
 
@@ -119,19 +119,14 @@ impl Reader {
     }
 
     fn varint_bits(&mut self, max_len: u32) -> Result<u64, DecodeError> {
-        let mut value = 0u64;
-        for index in 0..max_len {
-            let [byte] = self.fixed()?;
-            let bits = u64::from(byte & 0x7f);
-            if bits.leading_zeros() < 7 * index {
-                return Err(DecodeError::VarintTooLong);
-            }
-            value |= bits << (7 * index);
-            if byte < 0x80 {
-                return Ok(value);
-            }
-        }
-        Err(DecodeError::VarintTooLong)
+        let left = self.remaining();
+        let (value, len) =
+            varint::read(&self.data[self.at..], max_len).map_err(|error| match error {
+                varint::Error::Short => DecodeError::Short { needed: left as u64 + 1, left },
+                varint::Error::TooLong => DecodeError::VarintTooLong,
+            })?;
+        self.at += len;
+        Ok(value)
     }
 
     fn compact_len(&mut self) -> Result<Option<usize>, DecodeError> {

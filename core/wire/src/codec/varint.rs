@@ -2,18 +2,18 @@
 //! Signed ones are zigzag-mapped first: 0, -1, 1, -2, … become 0, 1, 2, 3, …
 
 /// Bytes of the longest 32-bit varint.
-pub(super) const MAX_LEN_32: u32 = 5;
+pub(crate) const MAX_LEN_32: u32 = 5;
 
 /// Bytes of the longest 64-bit varint.
-pub(super) const MAX_LEN_64: u32 = 10;
+pub(crate) const MAX_LEN_64: u32 = 10;
 
 /// Maps a signed number to an unsigned one, small for small magnitudes.
-pub(super) const fn zigzag(value: i64) -> u64 {
+pub(crate) const fn zigzag(value: i64) -> u64 {
     ((value << 1) ^ (value >> 63)) as u64
 }
 
 /// Reverses [`zigzag`].
-pub(super) const fn unzigzag(value: u64) -> i64 {
+pub(crate) const fn unzigzag(value: u64) -> i64 {
     (value >> 1) as i64 ^ -((value & 1) as i64)
 }
 
@@ -28,8 +28,34 @@ pub(crate) const fn signed_len(value: i64) -> usize {
     unsigned_len(zigzag(value))
 }
 
+/// Why a varint could not be read.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub(crate) enum Error {
+    /// The bytes end inside it.
+    Short,
+    /// It has more bits than its type.
+    TooLong,
+}
+
+/// The unsigned varint of at most `max_len` bytes at the start of `bytes`, and its length.
+pub(crate) fn read(bytes: &[u8], max_len: u32) -> Result<(u64, usize), Error> {
+    let mut value = 0u64;
+    for index in 0..max_len {
+        let byte = *bytes.get(index as usize).ok_or(Error::Short)?;
+        let bits = u64::from(byte & 0x7f);
+        if bits.leading_zeros() < 7 * index {
+            return Err(Error::TooLong);
+        }
+        value |= bits << (7 * index);
+        if byte < 0x80 {
+            return Ok((value, index as usize + 1));
+        }
+    }
+    Err(Error::TooLong)
+}
+
 /// Calls `put` with each byte of the unsigned varint of `value`.
-pub(super) fn write(mut value: u64, mut put: impl FnMut(u8)) {
+pub(crate) fn write(mut value: u64, mut put: impl FnMut(u8)) {
     while value >= 0x80 {
         put(value as u8 | 0x80);
         value >>= 7;
