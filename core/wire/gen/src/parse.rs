@@ -43,12 +43,7 @@ impl Parser {
         }
         self.open.truncate(depth);
         let owner = self.open[depth - 1];
-        let (field, is_new) = add_field(message, owner, row)?;
-        if let Some(nested) = field {
-            if is_new {
-                self.open.push(nested);
-            }
-        }
+        self.open.extend(add_field(message, owner, row)?);
         Ok(())
     }
 }
@@ -57,33 +52,26 @@ impl Parser {
 fn split_depth(line: &str) -> Result<(usize, &str), String> {
     let row = line.trim_start_matches(' ');
     let indent = line.len() - row.len();
-    if indent % 2 == 0 { Ok((indent / 2, row)) } else { Err("odd indentation".to_owned()) }
+    if indent.is_multiple_of(2) { Ok((indent / 2, row)) } else { Err("odd indentation".to_owned()) }
 }
 
-/// Adds a field to the struct `owner`; gives the index of its struct type, if it has one, and
-/// whether this row is the first to name it.
-fn add_field(
-    message: &mut Message,
-    owner: usize,
-    row: &str,
-) -> Result<(Option<usize>, bool), String> {
+/// Adds a field to the struct `owner`; gives the index of the field's struct type, if this row is
+/// the first to name it, because the rows below then define it.
+fn add_field(message: &mut Message, owner: usize, row: &str) -> Result<Option<usize>, String> {
     let outer = message.structs[owner].versions;
     let field = field(row, message.versions, outer)?;
-    let mut nested = (None, false);
+    let mut defined = None;
     if let Element::Struct(name) = &field.element {
-        let known = message.structs.iter().position(|each| each.name == *name);
-        let index = known.unwrap_or(message.structs.len());
-        match known {
-            Some(_) => {
-                let versions = &mut message.structs[index].versions;
-                *versions = versions.union(field.versions);
+        match message.structs.iter_mut().find(|each| each.name == *name) {
+            Some(known) => known.versions = known.versions.union(field.versions),
+            None => {
+                defined = Some(message.structs.len());
+                message.structs.push(struct_of(&message.structs[owner].name, &field, name));
             }
-            None => message.structs.push(struct_of(&message.structs[owner].name, &field, name)),
         }
-        nested = (Some(index), known.is_none());
     }
     message.structs[owner].fields.push(field);
-    Ok(nested)
+    Ok(defined)
 }
 
 fn struct_of(owner: &str, field: &Field, name: &str) -> Struct {

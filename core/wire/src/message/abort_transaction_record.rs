@@ -18,7 +18,9 @@ impl AbortTransactionRecord {
         let mut out = Self { reason: None };
         r.tagged_fields(|tag, r| {
             match tag {
-                0 => out.reason = r.nullable_string(true)?,
+                0 => {
+                    out.reason = r.nullable_string(true)?;
+                }
                 _ => return Ok(false),
             }
             Ok(true)

@@ -66,14 +66,18 @@ impl ApiVersionsResponse {
                 match tag {
                     0 => {
                         out.supported_features =
-                            r.array(true, 6, |r| SupportedFeatureKey::read(r, version))?
+                            r.array(true, 6, |r| SupportedFeatureKey::read(r, version))?;
                     }
-                    1 => out.finalized_features_epoch = r.i64()?,
+                    1 => {
+                        out.finalized_features_epoch = r.i64()?;
+                    }
                     2 => {
                         out.finalized_features =
-                            r.array(true, 6, |r| FinalizedFeatureKey::read(r, version))?
+                            r.array(true, 6, |r| FinalizedFeatureKey::read(r, version))?;
                     }
-                    3 => out.zk_migration_ready = r.bool()?,
+                    3 => {
+                        out.zk_migration_ready = r.bool()?;
+                    }
                     _ => return Ok(false),
                 }
                 Ok(true)

@@ -18,7 +18,9 @@ impl BeginTransactionRecord {
         let mut out = Self { name: None };
         r.tagged_fields(|tag, r| {
             match tag {
-                0 => out.name = r.nullable_string(true)?,
+                0 => {
+                    out.name = r.nullable_string(true)?;
+                }
                 _ => return Ok(false),
             }
             Ok(true)

@@ -42,11 +42,17 @@ impl BrokerRegistrationChangeRecord {
         };
         r.tagged_fields(|tag, r| {
             match tag {
-                0 => out.fenced = r.i8()?,
-                1 if version >= 1 => out.in_controlled_shutdown = r.i8()?,
-                2 if version >= 2 => out.log_dirs = r.array(true, 16, Reader::uuid)?,
+                0 => {
+                    out.fenced = r.i8()?;
+                }
+                1 if version >= 1 => {
+                    out.in_controlled_shutdown = r.i8()?;
+                }
+                2 if version >= 2 => {
+                    out.log_dirs = r.array(true, 16, Reader::uuid)?;
+                }
                 3 if version >= 3 => {
-                    out.cordoned_log_dirs = r.nullable_array(true, 16, Reader::uuid)?
+                    out.cordoned_log_dirs = r.nullable_array(true, 16, Reader::uuid)?;
                 }
                 _ => return Ok(false),
             }

@@ -106,7 +106,9 @@ impl CreatableTopicResult {
         if flexible {
             r.tagged_fields(|tag, r| {
                 match tag {
-                    0 => out.topic_config_error_code = r.i16()?,
+                    0 => {
+                        out.topic_config_error_code = r.i16()?;
+                    }
                     _ => return Ok(false),
                 }
                 Ok(true)

@@ -94,8 +94,12 @@ impl FetchRequest {
         if flexible {
             r.tagged_fields(|tag, r| {
                 match tag {
-                    0 => out.cluster_id = r.nullable_string(true)?,
-                    1 if version >= 15 => out.replica_state = ReplicaState::read(r, version)?,
+                    0 => {
+                        out.cluster_id = r.nullable_string(true)?;
+                    }
+                    1 if version >= 15 => {
+                        out.replica_state = ReplicaState::read(r, version)?;
+                    }
                     _ => return Ok(false),
                 }
                 Ok(true)
@@ -290,8 +294,12 @@ impl FetchPartition {
         if flexible {
             r.tagged_fields(|tag, r| {
                 match tag {
-                    0 if version >= 17 => out.replica_directory_id = r.uuid()?,
-                    1 if version >= 18 => out.high_watermark = r.i64()?,
+                    0 if version >= 17 => {
+                        out.replica_directory_id = r.uuid()?;
+                    }
+                    1 if version >= 18 => {
+                        out.high_watermark = r.i64()?;
+                    }
                     _ => return Ok(false),
                 }
                 Ok(true)

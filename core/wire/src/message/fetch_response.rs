@@ -44,7 +44,7 @@ impl FetchResponse {
                 match tag {
                     0 if version >= 16 => {
                         out.node_endpoints =
-                            r.array(true, 11, |r| NodeEndpoint::read(r, version))?
+                            r.array(true, 11, |r| NodeEndpoint::read(r, version))?;
                     }
                     _ => return Ok(false),
                 }
@@ -203,9 +203,15 @@ impl PartitionData {
         if flexible {
             r.tagged_fields(|tag, r| {
                 match tag {
-                    0 => out.diverging_epoch = EpochEndOffset::read(r, version)?,
-                    1 => out.current_leader = LeaderIdAndEpoch::read(r, version)?,
-                    2 => out.snapshot_id = SnapshotId::read(r, version)?,
+                    0 => {
+                        out.diverging_epoch = EpochEndOffset::read(r, version)?;
+                    }
+                    1 => {
+                        out.current_leader = LeaderIdAndEpoch::read(r, version)?;
+                    }
+                    2 => {
+                        out.snapshot_id = SnapshotId::read(r, version)?;
+                    }
                     _ => return Ok(false),
                 }
                 Ok(true)

@@ -75,17 +75,33 @@ impl PartitionChangeRecord {
         };
         r.tagged_fields(|tag, r| {
             match tag {
-                0 => out.isr = r.nullable_array(true, 4, Reader::i32)?,
-                1 => out.leader = r.i32()?,
-                2 => out.replicas = r.nullable_array(true, 4, Reader::i32)?,
-                3 => out.removing_replicas = r.nullable_array(true, 4, Reader::i32)?,
-                4 => out.adding_replicas = r.nullable_array(true, 4, Reader::i32)?,
-                5 => out.leader_recovery_state = r.i8()?,
-                8 if version >= 1 => out.directories = r.nullable_array(true, 16, Reader::uuid)?,
-                6 if version >= 2 => {
-                    out.eligible_leader_replicas = r.nullable_array(true, 4, Reader::i32)?
+                0 => {
+                    out.isr = r.nullable_array(true, 4, Reader::i32)?;
                 }
-                7 if version >= 2 => out.last_known_elr = r.nullable_array(true, 4, Reader::i32)?,
+                1 => {
+                    out.leader = r.i32()?;
+                }
+                2 => {
+                    out.replicas = r.nullable_array(true, 4, Reader::i32)?;
+                }
+                3 => {
+                    out.removing_replicas = r.nullable_array(true, 4, Reader::i32)?;
+                }
+                4 => {
+                    out.adding_replicas = r.nullable_array(true, 4, Reader::i32)?;
+                }
+                5 => {
+                    out.leader_recovery_state = r.i8()?;
+                }
+                8 if version >= 1 => {
+                    out.directories = r.nullable_array(true, 16, Reader::uuid)?;
+                }
+                6 if version >= 2 => {
+                    out.eligible_leader_replicas = r.nullable_array(true, 4, Reader::i32)?;
+                }
+                7 if version >= 2 => {
+                    out.last_known_elr = r.nullable_array(true, 4, Reader::i32)?;
+                }
                 _ => return Ok(false),
             }
             Ok(true)

@@ -83,11 +83,15 @@ impl PartitionRecord {
         };
         r.tagged_fields(|tag, r| {
             match tag {
-                0 => out.leader_recovery_state = r.i8()?,
-                1 if version >= 2 => {
-                    out.eligible_leader_replicas = r.nullable_array(true, 4, Reader::i32)?
+                0 => {
+                    out.leader_recovery_state = r.i8()?;
                 }
-                2 if version >= 2 => out.last_known_elr = r.nullable_array(true, 4, Reader::i32)?,
+                1 if version >= 2 => {
+                    out.eligible_leader_replicas = r.nullable_array(true, 4, Reader::i32)?;
+                }
+                2 if version >= 2 => {
+                    out.last_known_elr = r.nullable_array(true, 4, Reader::i32)?;
+                }
                 _ => return Ok(false),
             }
             Ok(true)

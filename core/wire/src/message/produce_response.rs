@@ -33,7 +33,7 @@ impl ProduceResponse {
                 match tag {
                     0 if version >= 10 => {
                         out.node_endpoints =
-                            r.array(true, 11, |r| NodeEndpoint::read(r, version))?
+                            r.array(true, 11, |r| NodeEndpoint::read(r, version))?;
                     }
                     _ => return Ok(false),
                 }
@@ -174,7 +174,9 @@ impl PartitionProduceResponse {
         if flexible {
             r.tagged_fields(|tag, r| {
                 match tag {
-                    0 if version >= 10 => out.current_leader = LeaderIdAndEpoch::read(r, version)?,
+                    0 if version >= 10 => {
+                        out.current_leader = LeaderIdAndEpoch::read(r, version)?;
+                    }
                     _ => return Ok(false),
                 }
                 Ok(true)

@@ -77,9 +77,11 @@ impl RegisterBrokerRecord {
         };
         r.tagged_fields(|tag, r| {
             match tag {
-                0 if version >= 3 => out.log_dirs = r.array(true, 16, Reader::uuid)?,
+                0 if version >= 3 => {
+                    out.log_dirs = r.array(true, 16, Reader::uuid)?;
+                }
                 1 if version >= 4 => {
-                    out.cordoned_log_dirs = r.nullable_array(true, 16, Reader::uuid)?
+                    out.cordoned_log_dirs = r.nullable_array(true, 16, Reader::uuid)?;
                 }
                 _ => return Ok(false),
             }

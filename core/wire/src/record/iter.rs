@@ -97,7 +97,7 @@ impl<'a> RecordIter<'a> {
             value: body.nullable_bytes()?,
             headers: HeaderIter { left: body.count()?, rest: body },
         };
-        record.headers.clone().check()?;
+        record.headers.check()?;
         Ok(record)
     }
 

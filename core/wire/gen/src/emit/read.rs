@@ -131,7 +131,7 @@ fn tagged_arm(message: &Message, each: &Struct, field: &Field) -> String {
         Condition::If(test) => format!(" if {test}"),
         _ => String::new(),
     };
-    format!("{tag}{guard} => out.{} = {},\n", field.name, value(message, field, "true"))
+    format!("{tag}{guard} => {{ out.{} = {}; }}\n", field.name, value(message, field, "true"))
 }
 
 /// Whether a value of this type begins with its length.
