@@ -1,0 +1,212 @@
+//! The disk as the core sees it: operations are effects, completions are inputs.
+//!
+//! Contract with a driver:
+//! * Operations of one unit (a shard or the control unit) on the same file or path take effect
+//!   in the order emitted. Completions of one file's writes come in that order too; otherwise
+//!   completions may come in any order.
+//! * A completed [`DiskOp::Write`] is in the page cache: it survives the end of the process, not
+//!   a loss of power. Parent directories are made as needed.
+//! * A completed [`DiskOp::Sync`] makes every write to the file that was *emitted before it*
+//!   durable, and the file's directory entries up to the data directory too.
+//! * A completed durable [`DiskOp::Put`] has replaced the file as a whole (temporary file, sync,
+//!   rename, sync of the directory): a reader ever sees the old content or the new.
+//! * A completion may also be fed back inline, within the same turn.
+//! * The core keeps at most one `Put` for a path under way.
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+use dohle_wire::id::{Offset, Timestamp};
+
+use crate::log::locate::{LocatePlan, Located};
+
+/// One open file of a unit; never used again for another file while the process lives. The
+/// upper 16 bits name the unit (0 is control, n + 1 is shard n).
+#[derive(Copy, Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct FileId(pub u64);
+
+/// Gives out the [`FileId`]s of one unit.
+#[derive(Clone, Debug)]
+pub struct FileIds {
+    next: u64,
+}
+
+impl FileIds {
+    /// Ids of unit `unit`.
+    #[must_use]
+    pub fn of_unit(unit: u16) -> Self {
+        Self { next: u64::from(unit) << 48 }
+    }
+
+    /// An id never given before.
+    pub fn fresh(&mut self) -> FileId {
+        self.next += 1;
+        FileId(self.next)
+    }
+}
+
+/// A path relative to a data directory, with `/` between its parts.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct FilePath {
+    /// Which of `log.dirs`.
+    pub dir: u16,
+    /// For example `orders-0/00000000000000000000.log`; empty for the directory itself.
+    pub path: Arc<str>,
+}
+
+impl FilePath {
+    /// A path in data directory `dir`.
+    #[must_use]
+    pub fn new(dir: u16, path: impl Into<Arc<str>>) -> Self {
+        Self { dir, path: path.into() }
+    }
+
+    /// `name` inside the folder that this path names.
+    #[must_use]
+    pub fn join(&self, name: &str) -> Self {
+        let sep = if self.path.is_empty() { "" } else { "/" };
+        Self::new(self.dir, format!("{}{sep}{name}", self.path))
+    }
+}
+
+/// What an operation was for; comes back unchanged with its completion, so that one from before
+/// a truncation, recovery or role change (another `generation`) is recognised and dropped.
+#[derive(Copy, Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct IoId {
+    /// The unit's slot for the log that asked (or [`IoId::UNIT`] for the unit itself).
+    pub owner: u32,
+    /// Rises when completions under way lose their meaning.
+    pub generation: u32,
+    /// What kind of operation it was.
+    pub what: What,
+    /// Kind's argument: an end offset for appends and flushes, a token otherwise.
+    pub end: i64,
+}
+
+impl IoId {
+    /// The owner of operations that belong to no log.
+    pub const UNIT: u32 = u32::MAX;
+}
+
+/// The kinds of operation a unit has under way.
+#[derive(Copy, Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum What {
+    /// Records written; `end` is the next offset.
+    Append,
+    /// A segment synced; `end` is the next offset that this makes durable.
+    Flush,
+    /// A side file (index, snapshot, checkpoint) written or a file removed or renamed.
+    Side,
+    /// A read of recovery.
+    Recover,
+    /// A position looked up; `end` is the caller's token.
+    Locate,
+    /// A checkpoint or identity file of a data directory; `end` is the caller's token.
+    Meta,
+}
+
+/// One operation on a disk.
+#[derive(Clone, Debug, PartialEq)]
+pub enum DiskOp {
+    /// `file` shall mean `path`. Creates nothing; no completion.
+    Open { file: FileId, path: FilePath },
+    /// `file` is no longer asked for, ranges already handed out stay readable; no completion.
+    Close { file: FileId },
+    /// Writes `data`, one part after the other, at `position`; creates the file if needed.
+    Write { id: IoId, file: FileId, position: u64, data: Vec<Bytes> },
+    /// Makes the file durable. An absent file is no error.
+    Sync { id: IoId, file: FileId },
+    /// Cuts the file to `len` bytes, durably.
+    Truncate { id: IoId, file: FileId, len: u64 },
+    /// Reads up to `len` bytes; fewer only at the end of the file. Answer: [`IoOk::Read`].
+    Read { id: IoId, file: FileId, position: u64, len: u32 },
+    /// Reads a small file as a whole. Answer: [`IoOk::Content`], none when there is none.
+    Get { id: IoId, path: FilePath },
+    /// Writes a small file as a whole; `durable` as said in the contract.
+    Put { id: IoId, path: FilePath, data: Bytes, durable: bool },
+    /// Removes a file, or a folder with all it holds; nothing there is no error.
+    Remove { id: IoId, path: FilePath },
+    /// Renames a file or folder, durably.
+    Rename { id: IoId, from: FilePath, to: FilePath },
+    /// Lists a folder. Answer: [`IoOk::Listing`], none when there is none.
+    List { id: IoId, path: FilePath },
+    /// Finds a position in a segment. Answer: [`IoOk::Located`].
+    Locate { id: IoId, plan: LocatePlan },
+}
+
+impl DiskOp {
+    /// The id that the completion will carry.
+    #[must_use]
+    pub fn id(&self) -> Option<IoId> {
+        match self {
+            Self::Open { .. } | Self::Close { .. } => None,
+            Self::Write { id, .. }
+            | Self::Sync { id, .. }
+            | Self::Truncate { id, .. }
+            | Self::Read { id, .. }
+            | Self::Get { id, .. }
+            | Self::Put { id, .. }
+            | Self::Remove { id, .. }
+            | Self::Rename { id, .. }
+            | Self::List { id, .. }
+            | Self::Locate { id, .. } => Some(*id),
+        }
+    }
+}
+
+/// The end of an operation.
+#[derive(Clone, Debug, PartialEq)]
+pub struct IoDone {
+    /// The operation's own id.
+    pub id: IoId,
+    /// What came of it.
+    pub result: Result<IoOk, IoError>,
+}
+
+/// What a successful operation answers.
+#[derive(Clone, Debug, PartialEq)]
+pub enum IoOk {
+    /// Done, nothing to tell.
+    Done,
+    /// Bytes read.
+    Read(Bytes),
+    /// The content of a whole file.
+    Content(Option<Bytes>),
+    /// What a folder holds, in name order.
+    Listing(Option<Vec<DirEntry>>),
+    /// A position, none when the target lies past the range asked for.
+    Located(Option<Located>),
+}
+
+/// One name in a folder.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DirEntry {
+    /// Its name without a path.
+    pub name: String,
+    /// Whether it is a folder.
+    pub is_dir: bool,
+    /// Bytes, zero for a folder.
+    pub len: u64,
+    /// When it was last written.
+    pub modified: Timestamp,
+}
+
+/// Why an operation failed. It is never tried again in place.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum IoError {
+    /// The device is full (ENOSPC, EDQUOT).
+    #[error("no space left: {0}")]
+    NoSpace(String),
+    /// Anything else that the operating system said.
+    #[error("{0}")]
+    Failed(String),
+}
+
+/// An offset range `[from, upto)` of a log.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub struct OffsetRange {
+    /// First offset.
+    pub from: Offset,
+    /// One past the last offset.
+    pub upto: Offset,
+}

@@ -1,0 +1,222 @@
+//! Finding positions in a segment: pure functions over bytes that a driver reads.
+//!
+//! The hot tail of a log is known to the core; anything older is asked for as a
+//! [`LocatePlan`], which both drivers answer through [`locate`].
+
+use bytes::Bytes;
+use dohle_wire::id::{Offset, Timestamp};
+use dohle_wire::record::{BATCH_HEADER_LEN, BatchHeader};
+
+use crate::disk::{FileId, FilePath, IoError};
+
+/// What to look for in one segment.
+#[derive(Clone, Debug, PartialEq)]
+pub struct LocatePlan {
+    /// The segment's records.
+    pub file: FileId,
+    /// Base offset of the segment, to which index entries are relative.
+    pub base: Offset,
+    /// The offset index to search first (closed segments); missing files only cost time.
+    pub index: Option<FilePath>,
+    /// The time index to search before that, when a time is wanted in a closed segment.
+    pub times: Option<FilePath>,
+    /// Where a batch starts from which to scan when there is no index.
+    pub from: u64,
+    /// Bytes of the segment that may be looked at.
+    pub size: u64,
+    /// What is wanted.
+    pub target: Target,
+    /// Batches that reach past this offset are out of bounds; `i64::MAX` when the whole segment
+    /// may be read.
+    pub upper: Offset,
+}
+
+/// What a plan looks for.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub enum Target {
+    /// The first batch that ends past this offset.
+    Offset(Offset),
+    /// The first batch with a record at or after this time; its bytes come along.
+    Timestamp(Timestamp),
+}
+
+/// A batch found.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Located {
+    /// Where it starts.
+    pub position: u64,
+    /// Its size in bytes.
+    pub batch_len: u32,
+    /// Its first offset.
+    pub base: Offset,
+    /// Where readable bytes end: the first batch at or past `upper`, or the segment's size.
+    pub end: u64,
+    /// The batch itself, when a time was looked for.
+    pub bytes: Option<Bytes>,
+}
+
+/// How [`locate`] reads.
+pub trait ReadAt {
+    /// Up to `len` bytes of the segment at `position`; fewer only at its end.
+    ///
+    /// # Errors
+    /// What the disk said.
+    fn read(&mut self, position: u64, len: u32) -> Result<Bytes, IoError>;
+
+    /// The whole of a small file, none when it is not there.
+    ///
+    /// # Errors
+    /// What the disk said.
+    fn get(&mut self, path: &FilePath) -> Result<Option<Bytes>, IoError>;
+}
+
+/// Carries out a plan. `None` when the target lies at or past `upper` or the end of the segment.
+///
+/// # Errors
+/// What the disk said, or that the segment does not hold batches where it should.
+pub fn locate(plan: &LocatePlan, read: &mut dyn ReadAt) -> Result<Option<Located>, IoError> {
+    let hinted = start(plan, read)?;
+    match walk(plan, hinted, read)? {
+        // An index that points past its target is damaged: the segment itself is right.
+        Walk::TooFar if hinted > 0 => walk(plan, 0, read).map(Walk::found),
+        walk => Ok(walk.found()),
+    }
+}
+
+enum Walk {
+    Found(Located),
+    Nothing,
+    TooFar,
+}
+
+impl Walk {
+    fn found(self) -> Option<Located> {
+        match self {
+            Self::Found(located) => Some(located),
+            Self::Nothing | Self::TooFar => None,
+        }
+    }
+}
+
+fn start(plan: &LocatePlan, read: &mut dyn ReadAt) -> Result<u64, IoError> {
+    let Some(path) = &plan.index else {
+        return Ok(plan.from);
+    };
+    let target = match plan.target {
+        Target::Offset(target) => target,
+        Target::Timestamp(time) => before_time(plan, time, read)?,
+    };
+    let index = read.get(path)?.unwrap_or_default();
+    let position = super::index::search(&index, plan.base, target);
+    Ok(if position < plan.size { position } else { 0 })
+}
+
+/// An offset of the segment before which everything is older than `time`.
+fn before_time(
+    plan: &LocatePlan,
+    time: Timestamp,
+    read: &mut dyn ReadAt,
+) -> Result<Offset, IoError> {
+    let file = match &plan.times {
+        Some(path) => read.get(path)?.unwrap_or_default(),
+        None => Bytes::new(),
+    };
+    let times = super::index::parse_times(&file).unwrap_or_default();
+    let after = times.partition_point(|entry| entry.timestamp < time);
+    let relative = after.checked_sub(1).map_or(0, |at| times[at].relative);
+    Ok(plan.base.plus(i64::from(relative)))
+}
+
+/// Headers are read ahead in pieces of this size: an index interval and then some.
+const AHEAD: u32 = 8 * 1024;
+
+/// Reads batch headers one after the other, a piece of the file at a time.
+struct Headers<'a> {
+    read: &'a mut dyn ReadAt,
+    size: u64,
+    piece: Bytes,
+    at: u64,
+}
+
+impl Headers<'_> {
+    fn header(&mut self, position: u64) -> Result<Option<BatchHeader>, IoError> {
+        let wanted = BATCH_HEADER_LEN as u64;
+        if position + wanted > self.size {
+            return Ok(None);
+        }
+        let inside = position >= self.at && position + wanted <= self.at + self.piece.len() as u64;
+        if !inside {
+            let len = u64::from(AHEAD).min(self.size - position);
+            self.piece = self.read.read(position, u32::try_from(len).unwrap_or(AHEAD))?;
+            self.at = position;
+        }
+        let from = usize::try_from(position - self.at).unwrap_or(usize::MAX);
+        Ok(self.piece.get(from..).and_then(|bytes| BatchHeader::parse(bytes).ok()))
+    }
+}
+
+fn walk(plan: &LocatePlan, from: u64, read: &mut dyn ReadAt) -> Result<Walk, IoError> {
+    let mut headers = Headers { read, size: plan.size, piece: Bytes::new(), at: 0 };
+    let mut position = from;
+    while let Some(header) = headers.header(position)? {
+        if let (Target::Offset(target), true) = (plan.target, position == from && from > 0)
+            && header.base_offset > target
+        {
+            return Ok(Walk::TooFar);
+        }
+        if header.next_offset() > plan.upper {
+            return Ok(Walk::Nothing);
+        }
+        if matches(plan.target, &header) {
+            return finish(plan, position, &header, &mut headers).map(Walk::Found);
+        }
+        position += header.total_len() as u64;
+    }
+    // A hint into the middle of a batch finds no header at once.
+    Ok(if position == from && from > 0 { Walk::TooFar } else { Walk::Nothing })
+}
+
+fn matches(target: Target, header: &BatchHeader) -> bool {
+    match target {
+        Target::Offset(offset) => header.last_offset() >= offset,
+        Target::Timestamp(time) => header.max_timestamp >= time && !header.is_control(),
+    }
+}
+
+fn finish(
+    plan: &LocatePlan,
+    position: u64,
+    header: &BatchHeader,
+    headers: &mut Headers<'_>,
+) -> Result<Located, IoError> {
+    let batch_len = u32::try_from(header.total_len()).unwrap_or(u32::MAX);
+    let bytes = match plan.target {
+        Target::Offset(_) => None,
+        Target::Timestamp(_) => Some(headers.read.read(position, batch_len)?),
+    };
+    let end = visible_end(plan, position, header, headers)?;
+    Ok(Located { position, batch_len, base: header.base_offset, end, bytes })
+}
+
+/// Readable bytes end with the segment, unless that reaches past `upper`.
+fn visible_end(
+    plan: &LocatePlan,
+    position: u64,
+    header: &BatchHeader,
+    headers: &mut Headers<'_>,
+) -> Result<u64, IoError> {
+    if plan.upper == Offset(i64::MAX) {
+        return Ok(plan.size);
+    }
+    let mut end = position + header.total_len() as u64;
+    while let Some(next) = headers.header(end)? {
+        if next.next_offset() > plan.upper || end - position > MAX_WALK {
+            break;
+        }
+        end += next.total_len() as u64;
+    }
+    Ok(end)
+}
+
+/// How far behind a bound is looked for: more than one read asks for.
+const MAX_WALK: u64 = 1 << 20;

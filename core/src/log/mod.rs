@@ -1,0 +1,517 @@
+//! A partition's log as state: offsets, segments, epochs, producers, and what is on disk of it.
+//!
+//! A log decides where bytes go and in what order; the bytes themselves only pass through. It
+//! asks for disk operations and is told of their ends ([`Log::on_io`]).
+//!
+//! Invariants: `log_start ≤ end`, `durable ≤ written ≤ end` (L2, §durability is an input);
+//! offsets of batches rise without gaps (L1); epochs rise (L3); there is exactly one active
+//! segment and no two overlap (L6).
+//!
+//! Must never know: who leads, who waits, what clients are told.
+
+pub mod epoch;
+pub mod index;
+pub mod locate;
+pub mod names;
+pub mod producer;
+mod read;
+pub mod recover;
+pub mod scan;
+pub mod segment;
+pub mod settings;
+pub mod snapshot;
+mod store;
+pub mod tail;
+#[cfg(test)]
+mod tests;
+
+use bytes::{BufMut, Bytes, BytesMut};
+use dohle_wire::error::ErrorCode;
+use dohle_wire::id::{LeaderEpoch, Offset, Timestamp, TopicId};
+use dohle_wire::record::{BATCH_HEADER_LEN, BatchHeader};
+
+pub use self::read::Reading;
+pub use self::segment::Segment;
+pub use self::settings::LogSettings;
+use self::epoch::EpochCache;
+use self::index::Indexes;
+use self::names::FileKind;
+use self::producer::ProducerTable;
+use self::store::{EPOCHS, Store};
+use self::tail::{Tail, TailBatch};
+use crate::batch::CheckedBatch;
+use crate::disk::{DiskOp, FileIds, FilePath, IoDone, IoError, IoId, IoOk, What};
+use crate::fx::Fx;
+use crate::mail::Refusal;
+use crate::time::{Deadline, Instant, Now};
+
+/// The log of one partition.
+#[derive(Clone, Debug)]
+pub struct Log {
+    settings: LogSettings,
+    store: Store,
+    log_start: Offset,
+    end: Offset,
+    written: Offset,
+    durable: Offset,
+    segments: Vec<Segment>,
+    epochs: EpochCache,
+    producers: ProducerTable,
+    tail: Tail,
+    unsynced_since: Option<Instant>,
+    closing: bool,
+}
+
+/// Where an appended batch went.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub struct LogAppend {
+    /// Offset of its first record.
+    pub base: Offset,
+    /// One past its last record.
+    pub next: Offset,
+}
+
+/// What the end of a disk operation changed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum LogProgress {
+    /// Nothing that anybody waits for.
+    Nothing,
+    /// [`Log::written`] moved.
+    Written,
+    /// [`Log::durable`] moved.
+    Durable,
+    /// The disk failed: the log must not be used any more.
+    Failed(IoError),
+}
+
+impl Log {
+    /// A log that has no files yet and begins at `start`.
+    #[must_use]
+    pub fn empty(
+        owner: u32,
+        generation: u32,
+        folder: FilePath,
+        topic_id: TopicId,
+        start: Offset,
+        settings: LogSettings,
+    ) -> Self {
+        Self {
+            settings,
+            store: Store::new(owner, generation, folder, topic_id),
+            log_start: start,
+            end: start,
+            written: start,
+            durable: start,
+            segments: Vec::new(),
+            epochs: EpochCache::default(),
+            producers: ProducerTable::default(),
+            tail: Tail::default(),
+            unsynced_since: None,
+            closing: false,
+        }
+    }
+
+    /// First offset there is.
+    #[must_use]
+    pub fn log_start(&self) -> Offset {
+        self.log_start
+    }
+
+    /// One past the last record appended.
+    #[must_use]
+    pub fn end(&self) -> Offset {
+        self.end
+    }
+
+    /// Everything below is in the page cache: it survives the end of the process.
+    #[must_use]
+    pub fn written(&self) -> Offset {
+        self.written
+    }
+
+    /// Everything below is on the disk: it survives a loss of power.
+    #[must_use]
+    pub fn durable(&self) -> Offset {
+        self.durable
+    }
+
+    /// Recovery need not look below this offset (L10: never past what is durable, side files of
+    /// closed segments included).
+    #[must_use]
+    pub fn recovery_point(&self) -> Offset {
+        let unsealed = self.segments.iter().find(|segment| segment.unsealed > 0);
+        unsealed.map_or(self.durable, |segment| self.durable.min(segment.base))
+    }
+
+    /// Leader epochs.
+    #[must_use]
+    pub fn epochs(&self) -> &EpochCache {
+        &self.epochs
+    }
+
+    /// Producer state.
+    #[must_use]
+    pub fn producers(&self) -> &ProducerTable {
+        &self.producers
+    }
+
+    /// Its segments, oldest first; the last one is active.
+    #[must_use]
+    pub fn segments(&self) -> &[Segment] {
+        &self.segments
+    }
+
+    /// Its settings.
+    #[must_use]
+    pub fn settings(&self) -> &LogSettings {
+        &self.settings
+    }
+
+    /// Its folder.
+    #[must_use]
+    pub fn folder(&self) -> &FilePath {
+        &self.store.folder
+    }
+
+    /// Completions that carry another generation mean nothing to this log.
+    #[must_use]
+    pub fn generation(&self) -> u32 {
+        self.store.generation
+    }
+
+    /// Bytes of records it holds.
+    #[must_use]
+    pub fn size(&self) -> u64 {
+        self.segments.iter().map(|segment| segment.size).sum()
+    }
+
+    /// One past the last offset that belongs to segment `at`.
+    fn segment_next(&self, at: usize) -> Offset {
+        self.segments.get(at + 1).map_or(self.end, |next| next.base)
+    }
+
+    /// New settings hold from the next append on.
+    pub fn configure(&mut self, settings: LogSettings) {
+        self.settings = settings;
+    }
+
+    /// A leader of `epoch` writes from the end of the log on.
+    pub fn begin_epoch<E: From<DiskOp>>(&mut self, epoch: LeaderEpoch, fx: &mut Fx<E>) {
+        if self.epochs.begin(epoch, self.end) && self.store.on_disk {
+            self.store.put_epochs(&self.epochs, fx);
+        }
+    }
+
+    /// Forgets producers that were silent since before `horizon`.
+    pub fn expire_producers(&mut self, horizon: Timestamp) {
+        self.producers.expire(horizon);
+    }
+
+    /// Appends a batch at the end of the log.
+    ///
+    /// # Errors
+    /// A batch larger than a segment can be (RECORD_LIST_TOO_LARGE). The caller has judged the
+    /// producer's sequence before.
+    pub fn append<E: From<DiskOp>>(
+        &mut self,
+        now: Now,
+        batch: &CheckedBatch,
+        epoch: LeaderEpoch,
+        files: &mut FileIds,
+        fx: &mut Fx<E>,
+    ) -> Result<LogAppend, Refusal> {
+        let len = batch.bytes().len() as u64;
+        if len > self.settings.segment_bytes {
+            return Err(Refusal::new(
+                ErrorCode::RecordListTooLarge,
+                format!(
+                    "the batch has {len} bytes, a segment of this topic at most {}",
+                    self.settings.segment_bytes
+                ),
+            ));
+        }
+        let header = self.placed(batch.header(), epoch);
+        self.make_room(now, &header, len, files, fx);
+        self.note_epoch(epoch, header.base_offset, fx);
+        let position = self.active().size;
+        self.note(&header, position, len);
+        self.write(&header, batch.bytes(), position, fx);
+        self.sync_if_due(now, fx);
+        Ok(LogAppend { base: header.base_offset, next: self.end })
+    }
+
+    fn placed(&self, header: &BatchHeader, epoch: LeaderEpoch) -> BatchHeader {
+        let mut placed = header.clone();
+        placed.base_offset = self.end;
+        placed.partition_leader_epoch = epoch;
+        placed
+    }
+
+    fn make_room<E: From<DiskOp>>(
+        &mut self,
+        now: Now,
+        header: &BatchHeader,
+        len: u64,
+        files: &mut FileIds,
+        fx: &mut Fx<E>,
+    ) {
+        if self.segments.is_empty() {
+            if !self.store.on_disk {
+                self.store.put_metadata(fx);
+            }
+            self.begin_segment(now, files, fx);
+        } else if self.active().must_roll(
+            header.last_offset(),
+            header,
+            len,
+            &self.settings,
+            now.wall,
+        ) {
+            self.roll(now, files, fx);
+        }
+    }
+
+    /// Ends the active segment and begins the next one.
+    fn roll<E: From<DiskOp>>(&mut self, now: Now, files: &mut FileIds, fx: &mut Fx<E>) {
+        assert!(self.active().size > 0, "L6: rolled an empty segment at {}", self.end);
+        self.seal_active(fx);
+        self.flush(fx);
+        self.begin_segment(now, files, fx);
+    }
+
+    fn begin_segment<E: From<DiskOp>>(&mut self, now: Now, files: &mut FileIds, fx: &mut Fx<E>) {
+        let file = files.fresh();
+        let path = self.store.file(FileKind::Log, self.end);
+        fx.push(E::from(DiskOp::Open { file, path }));
+        self.segments.push(Segment::new(self.end, file, now.wall));
+    }
+
+    /// Writes the side files of the active segment: its indexes and the producer state at its
+    /// end.
+    fn seal_active<E: From<DiskOp>>(&mut self, fx: &mut Fx<E>) {
+        let snapshot = snapshot::encode(&self.producers);
+        let end = self.end;
+        let Some(active) = self.segments.last_mut() else { return };
+        active.seal();
+        active.unsealed += 3;
+        let base = active.base;
+        let offsets = active.indexes.encode_offsets();
+        let times = active.indexes.encode_times();
+        let store = &self.store;
+        store.put(store.file(FileKind::Index, base), offsets, base.0, fx);
+        store.put(store.file(FileKind::TimeIndex, base), times, base.0, fx);
+        store.put(store.file(FileKind::Snapshot, end), snapshot, base.0, fx);
+    }
+
+    fn note_epoch<E: From<DiskOp>>(&mut self, epoch: LeaderEpoch, at: Offset, fx: &mut Fx<E>) {
+        let news = self.epochs.begin(epoch, at);
+        if news || !self.store.epochs_on_disk {
+            self.store.put_epochs(&self.epochs, fx);
+        }
+    }
+
+    /// Takes a batch at its final place into the state.
+    fn note(&mut self, header: &BatchHeader, position: u64, len: u64) {
+        let interval = self.settings.index_interval;
+        let active = self.segments.last_mut().expect("a batch lies in a segment");
+        active.note(header, position, len, interval);
+        self.tail.push(TailBatch {
+            base: header.base_offset,
+            next: header.next_offset(),
+            file: active.file,
+            position,
+            len: u32::try_from(len).expect("a batch is below 2 GiB"),
+        });
+        self.producers.note(header);
+        self.end = header.next_offset();
+    }
+
+    fn write<E: From<DiskOp>>(
+        &self,
+        header: &BatchHeader,
+        bytes: &Bytes,
+        position: u64,
+        fx: &mut Fx<E>,
+    ) {
+        let id = self.store.id(What::Append, self.end.0);
+        let file = self.active().file;
+        let data = vec![patched_header(header, bytes), bytes.slice(BATCH_HEADER_LEN..)];
+        fx.push(E::from(DiskOp::Write { id, file, position, data }));
+    }
+
+    fn active(&self) -> &Segment {
+        self.segments.last().expect("L6: a log with records has an active segment")
+    }
+
+    fn sync_if_due<E: From<DiskOp>>(&mut self, now: Now, fx: &mut Fx<E>) {
+        self.unsynced_since.get_or_insert(now.mono);
+        if self.end.minus(self.durable) >= self.settings.flush_messages {
+            self.flush(fx);
+        }
+    }
+
+    /// Asks for everything appended so far to be made durable. One sync for a segment is under
+    /// way at a time; what comes meanwhile is covered by the next one.
+    pub fn flush<E: From<DiskOp>>(&mut self, fx: &mut Fx<E>) {
+        for at in 0..self.segments.len() {
+            let upto = self.segment_next(at);
+            let id = self.store.id(What::Flush, upto.0);
+            let segment = &mut self.segments[at];
+            if segment.synced < upto && segment.syncing.is_none() {
+                segment.syncing = Some(upto);
+                fx.push(E::from(DiskOp::Sync { id, file: segment.file }));
+            }
+        }
+    }
+
+    /// When `flush.ms` wants a sync.
+    #[must_use]
+    pub fn deadline(&self) -> Deadline {
+        let since = self.unsynced_since.filter(|_| self.settings.flush_ms < i64::MAX / 2)?;
+        Some((since.plus_ms(self.settings.flush_ms), "flush.ms"))
+    }
+
+    /// Syncs when `flush.ms` has passed.
+    pub fn tick<E: From<DiskOp>>(&mut self, now: Now, fx: &mut Fx<E>) {
+        if self.deadline().is_some_and(|(at, _)| at <= now.mono) {
+            self.unsynced_since = None;
+            self.flush(fx);
+        }
+    }
+
+    /// Takes in the end of one of its operations.
+    pub fn on_io<E: From<DiskOp>>(&mut self, done: &IoDone, fx: &mut Fx<E>) -> LogProgress {
+        if done.id.generation != self.store.generation {
+            return LogProgress::Nothing;
+        }
+        if let Err(error) = &done.result {
+            return LogProgress::Failed(error.clone());
+        }
+        let progress = match done.id.what {
+            What::Append => self.on_written(Offset(done.id.end)),
+            What::Flush => self.on_synced(Offset(done.id.end), fx),
+            What::Side => self.on_side(done.id.end, fx),
+            What::Recover | What::Locate | What::Meta => LogProgress::Nothing,
+        };
+        self.invariants();
+        progress
+    }
+
+    fn on_written(&mut self, end: Offset) -> LogProgress {
+        assert!(self.written < end && end <= self.end, "written {} then {end}", self.written);
+        self.written = end;
+        self.advance_durable();
+        LogProgress::Written
+    }
+
+    fn on_synced<E: From<DiskOp>>(&mut self, upto: Offset, fx: &mut Fx<E>) -> LogProgress {
+        let at = self.segments.partition_point(|segment| segment.base < upto);
+        let Some(segment) = at.checked_sub(1).and_then(|at| self.segments.get_mut(at)) else {
+            return LogProgress::Nothing;
+        };
+        if segment.syncing == Some(upto) {
+            segment.syncing = None;
+            segment.synced = segment.synced.max(upto);
+        }
+        let before = self.durable;
+        self.advance_durable();
+        if self.end.minus(self.durable) >= self.settings.flush_messages || self.closing {
+            self.flush(fx);
+        }
+        if self.durable > before { LogProgress::Durable } else { LogProgress::Nothing }
+    }
+
+    fn advance_durable(&mut self) {
+        let mut durable = self.segments.first().map_or(self.end, |first| first.base);
+        for at in 0..self.segments.len() {
+            durable = durable.max(self.segments[at].synced);
+            if durable < self.segment_next(at) {
+                break;
+            }
+        }
+        self.durable = self.durable.max(durable.min(self.written));
+        if self.durable == self.end {
+            self.unsynced_since = None;
+        }
+    }
+
+    fn on_side<E: From<DiskOp>>(&mut self, token: i64, fx: &mut Fx<E>) -> LogProgress {
+        if token == EPOCHS {
+            self.store.epochs_written(&self.epochs, fx);
+        } else if let Ok(at) = self.segments.binary_search_by_key(&token, |s| s.base.0) {
+            self.segments[at].unsealed -= 1;
+            if self.segments[at].unsealed == 0 && at + 1 < self.segments.len() {
+                self.segments[at].indexes = Indexes::default();
+            }
+        }
+        LogProgress::Nothing
+    }
+
+    /// Moves the start of the log up to `start` and removes segments that end below it (L8).
+    pub fn advance_start<E: From<DiskOp>>(&mut self, start: Offset, fx: &mut Fx<E>) {
+        assert!(start <= self.end, "L8: log start {start} past the end {}", self.end);
+        self.log_start = self.log_start.max(start);
+        let gone = (1..self.segments.len())
+            .take_while(|&at| self.segments[at].base <= self.log_start)
+            .count();
+        for segment in self.segments.drain(..gone).collect::<Vec<_>>() {
+            self.store.remove_segment(&segment, fx);
+        }
+        self.tail.cut_start(self.log_start);
+        self.epochs.cut_start(self.log_start);
+        self.invariants();
+    }
+
+    /// Makes everything durable and writes what a clean start needs. No appends come after.
+    pub fn close<E: From<DiskOp>>(&mut self, fx: &mut Fx<E>) {
+        if std::mem::replace(&mut self.closing, true) {
+            return;
+        }
+        self.flush(fx);
+        self.seal_active(fx);
+    }
+
+    /// Whether everything asked for by [`Log::close`] is done.
+    #[must_use]
+    pub fn is_closed(&self) -> bool {
+        let sealed = self.segments.iter().all(|segment| segment.unsealed == 0);
+        self.closing && sealed && self.durable == self.end && !self.store.epochs_pending()
+    }
+
+    /// Gives back its files without a trace of state on disk changing.
+    pub fn release<E: From<DiskOp>>(&self, fx: &mut Fx<E>) {
+        for segment in &self.segments {
+            fx.push(E::from(DiskOp::Close { file: segment.file }));
+        }
+    }
+
+    /// Asserts what must always hold.
+    pub fn invariants(&self) {
+        assert!(self.log_start <= self.end, "L2: start {} end {}", self.log_start, self.end);
+        assert!(self.durable <= self.written, "durable {} written {}", self.durable, self.written);
+        assert!(self.written <= self.end, "written {} end {}", self.written, self.end);
+        if let [.., a, b] = self.segments.as_slice() {
+            assert!(a.base < b.base, "L6: segments {} and {}", a.base, b.base);
+        }
+        self.epochs.invariants();
+    }
+}
+
+/// The 61 header bytes of a batch at its final place. Base offset and leader epoch lie outside
+/// the CRC; nothing else changes.
+fn patched_header(header: &BatchHeader, bytes: &Bytes) -> Bytes {
+    let mut patched = BytesMut::with_capacity(BATCH_HEADER_LEN);
+    patched.put_slice(&bytes[..BATCH_HEADER_LEN]);
+    dohle_wire::record::patch(&mut patched, header.base_offset, header.partition_leader_epoch);
+    patched.freeze()
+}
+
+/// What a completed operation carried, when it succeeded.
+pub(crate) fn succeeded(done: IoDone) -> Result<IoOk, String> {
+    done.result.map_err(|error| error.to_string())
+}
+
+/// Ids of a log's operations.
+pub(crate) fn io_id(owner: u32, generation: u32, what: What, end: i64) -> IoId {
+    IoId { owner, generation, what, end }
+}

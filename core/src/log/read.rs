@@ -1,0 +1,104 @@
+//! Where the bytes for a read lie.
+
+use dohle_wire::codec::Hole;
+use dohle_wire::id::{Offset, Timestamp};
+
+use super::Log;
+use super::locate::{LocatePlan, Located, Target};
+use super::names::FileKind;
+use super::segment::Segment;
+use super::tail::Span;
+
+/// What is known about a read at once.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Reading {
+    /// There is nothing below the bound.
+    Empty,
+    /// Here it is.
+    At(Span),
+    /// A driver has to look it up.
+    Locate(LocatePlan),
+}
+
+impl Log {
+    /// Where to read from `from` (at or past the log start) up to `upper`, within one segment.
+    #[must_use]
+    pub fn read(&self, from: Offset, upper: Offset) -> Reading {
+        if from >= upper {
+            return Reading::Empty;
+        }
+        if let Some(span) = self.tail.find(from, upper) {
+            return Reading::At(span);
+        }
+        match self.segment_of(from) {
+            Some(at) => Reading::Locate(self.plan(at, Target::Offset(from), upper)),
+            None => Reading::Empty,
+        }
+    }
+
+    /// Where to look for the first record below `upper` at or after `time`; `None` when no
+    /// segment is young enough.
+    #[must_use]
+    pub fn read_time(&self, time: Timestamp, upper: Offset) -> Option<LocatePlan> {
+        let at = self.segments.iter().position(|segment| segment.max_timestamp.0 >= time)?;
+        Some(self.plan(at, Target::Timestamp(time), upper))
+    }
+
+    /// The greatest timestamp there is; `None` when no record has one.
+    #[must_use]
+    pub fn max_timestamp(&self) -> Option<Timestamp> {
+        let max = self.segments.iter().map(|segment| segment.max_timestamp.0).max()?;
+        (max.0 >= 0).then_some(max)
+    }
+
+    fn segment_of(&self, offset: Offset) -> Option<usize> {
+        self.segments.partition_point(|segment| segment.base <= offset).checked_sub(1)
+    }
+
+    fn plan(&self, at: usize, target: Target, upper: Offset) -> LocatePlan {
+        let segment = &self.segments[at];
+        let in_memory = at + 1 == self.segments.len() || segment.unsealed > 0;
+        let side = |kind| (!in_memory).then(|| self.store.file(kind, segment.base));
+        let by_time = matches!(target, Target::Timestamp(_));
+        LocatePlan {
+            file: segment.file,
+            base: segment.base,
+            index: side(FileKind::Index),
+            times: side(FileKind::TimeIndex).filter(|_| by_time),
+            from: if in_memory { hint(segment, target) } else { 0 },
+            size: segment.size,
+            target,
+            upper: if self.segment_next(at) <= upper { Offset(i64::MAX) } else { upper },
+        }
+    }
+}
+
+fn hint(segment: &Segment, target: Target) -> u64 {
+    match target {
+        Target::Offset(offset) => {
+            segment.relative(offset).map_or(0, |r| u64::from(segment.indexes.position_for(r)))
+        }
+        Target::Timestamp(time) => u64::from(segment.indexes.position_for_time(time)),
+    }
+}
+
+impl Span {
+    /// The span that a look-up found.
+    #[must_use]
+    pub fn located(plan: &LocatePlan, found: &Located) -> Self {
+        Self {
+            file: plan.file,
+            position: found.position,
+            available: found.end.saturating_sub(found.position),
+            first_batch_len: found.batch_len,
+        }
+    }
+
+    /// The part of a file to send: up to `max_bytes`, but the first batch always whole.
+    #[must_use]
+    pub fn hole(&self, max_bytes: u32) -> Hole {
+        let wanted = u64::from(max_bytes.max(self.first_batch_len)).min(self.available);
+        let len = u32::try_from(wanted).unwrap_or(u32::MAX);
+        Hole { file: self.file.0, position: self.position, len }
+    }
+}

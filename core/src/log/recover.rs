@@ -1,0 +1,435 @@
+//! Opening a log: what its folder holds becomes a [`Log`], after a clean stop or after a crash.
+//!
+//! Steps, one disk operation at a time: list the folder and sweep leftovers away; see whose log
+//! it is; read the leader epochs; take the newest sound producer snapshot at or below the first
+//! segment that will be scanned; learn the times of segments that will not be; scan.
+//!
+//! After a clean stop only what lies past the active segment's last index entry is scanned. After
+//! a crash every segment that reaches past the recovery point is, with its checksums: the log
+//! ends where valid batches end (torn tail), later segments are removed, indexes are rebuilt.
+//!
+//! Invariant L7: the recovered log is a prefix of what was appended and holds all that was
+//! durable; derived state equals a full replay.
+
+mod plan;
+mod scanning;
+
+use std::collections::BTreeSet;
+
+use bytes::Bytes;
+use dohle_wire::id::{Offset, TopicId};
+
+pub(crate) use self::plan::aside_name;
+use self::plan::Files;
+use super::epoch::EpochCache;
+use super::index::{Indexes, parse_offsets, parse_times, time_entry};
+use super::names::{FileKind, LEADER_EPOCHS, PARTITION_METADATA, is_leftover};
+use super::producer::ProducerTable;
+use super::scan::{Scan, Scanned};
+use super::segment::Segment;
+use super::tail::Tail;
+use super::{Log, LogSettings, io_id, snapshot, succeeded};
+use crate::disk::{DirEntry, DiskOp, FileId, FileIds, FilePath, IoDone, IoId, IoOk, What};
+use crate::fx::Fx;
+use crate::mutant::Mutant;
+use crate::time::Now;
+
+/// What to open and what is known of it.
+#[derive(Clone, Debug)]
+pub struct RecoveryPlan {
+    /// The unit's slot for the log.
+    pub owner: u32,
+    /// Generation of the operations of this recovery and of the log that comes of it.
+    pub generation: u32,
+    /// Its folder.
+    pub folder: FilePath,
+    /// Whose log it shall be.
+    pub topic_id: TopicId,
+    /// Whether the node was stopped cleanly.
+    pub clean: bool,
+    /// What the checkpoint says is durable.
+    pub recovery_point: Offset,
+    /// What the checkpoint says the log starts at.
+    pub log_start: Option<Offset>,
+    /// The topic's settings.
+    pub settings: LogSettings,
+}
+
+/// How far an opening has come.
+#[derive(Debug)]
+pub enum Recovered {
+    /// It waits for a disk operation.
+    Working,
+    /// The log can be used. What was found on the way: a sentence for the operator.
+    Done(Box<Log>, Option<String>),
+    /// It cannot be opened; the reason is for the operator.
+    Failed(String),
+}
+
+/// The opening of one log.
+#[derive(Clone, Debug)]
+pub struct Recovery {
+    plan: RecoveryPlan,
+    step: Step,
+    /// Operations under way, besides which nothing else is.
+    pending: u32,
+    files: Files,
+    epochs: EpochCache,
+    has_epochs: bool,
+    producers: ProducerTable,
+    /// The producer state covers everything below.
+    replayed: Offset,
+    segments: Vec<Segment>,
+    tail: Tail,
+    end: Offset,
+    note: Option<String>,
+}
+
+/// What is being waited for.
+#[derive(Clone, Debug)]
+enum Step {
+    List,
+    Owner,
+    SetAside,
+    Epochs,
+    Snapshot { left: Vec<Offset> },
+    Times { at: usize, file: FileId },
+    Offsets,
+    TimesOfActive { offsets: Bytes },
+    FirstHeader { file: FileId, indexes: Indexes },
+    Scan { at: usize, scan: Scan },
+    Cut,
+    Seal,
+    Finished,
+}
+
+impl Recovery {
+    /// Begins to open a log.
+    #[must_use]
+    pub fn begin<E: From<DiskOp>>(plan: RecoveryPlan, fx: &mut Fx<E>) -> Self {
+        let mut recovery = Self {
+            plan,
+            step: Step::List,
+            pending: 0,
+            files: Files::default(),
+            epochs: EpochCache::default(),
+            has_epochs: false,
+            producers: ProducerTable::default(),
+            replayed: Offset(0),
+            segments: Vec::new(),
+            tail: Tail::default(),
+            end: Offset(0),
+            note: None,
+        };
+        let path = recovery.plan.folder.clone();
+        recovery.ask(fx, |id| DiskOp::List { id, path });
+        recovery
+    }
+
+    /// The log's folder.
+    #[must_use]
+    pub fn folder(&self) -> &FilePath {
+        &self.plan.folder
+    }
+
+    /// Takes in the end of an operation; ends of other generations are ignored.
+    pub fn step<E: From<DiskOp>>(
+        &mut self,
+        now: Now,
+        done: IoDone,
+        ids: &mut FileIds,
+        fx: &mut Fx<E>,
+    ) -> Recovered {
+        if done.id.generation != self.plan.generation || done.id.what != What::Recover {
+            return Recovered::Working;
+        }
+        self.pending -= 1;
+        match succeeded(done) {
+            Err(why) => Recovered::Failed(format!("{}: {why}", self.plan.folder.path)),
+            Ok(_) if self.pending > 0 => Recovered::Working,
+            Ok(answer) => self.on_answer(now, answer, ids, fx),
+        }
+    }
+
+    fn on_answer<E: From<DiskOp>>(
+        &mut self,
+        now: Now,
+        answer: IoOk,
+        ids: &mut FileIds,
+        fx: &mut Fx<E>,
+    ) -> Recovered {
+        let outcome = match (std::mem::replace(&mut self.step, Step::Finished), answer) {
+            (Step::List, IoOk::Listing(None)) => return self.nothing_there(),
+            (Step::List, IoOk::Listing(Some(names))) => self.on_list(&names, fx),
+            (Step::Owner, IoOk::Content(text)) => self.on_owner(text, fx),
+            (Step::SetAside, _) => return self.nothing_there(),
+            (Step::Epochs, IoOk::Content(text)) => self.on_epochs(text, fx),
+            (Step::Snapshot { left }, IoOk::Content(file)) => {
+                self.on_snapshot(left, file, now, ids, fx)
+            }
+            (Step::Times { at, file }, IoOk::Read(bytes)) => {
+                fx.push(E::from(DiskOp::Close { file }));
+                self.on_times(at, &bytes);
+                self.next_times(at + 1, ids, fx)
+            }
+            (Step::Offsets, IoOk::Content(file)) => self.on_offsets(file.unwrap_or_default(), fx),
+            (Step::TimesOfActive { offsets }, IoOk::Content(file)) => {
+                self.on_active_indexes(&offsets, &file.unwrap_or_default(), fx)
+            }
+            (Step::FirstHeader { indexes, .. }, IoOk::Read(bytes)) => {
+                self.on_first_header(indexes, &bytes, fx)
+            }
+            (Step::Scan { at, scan }, IoOk::Read(bytes)) => self.on_scan(at, scan, &bytes, fx),
+            (Step::Cut, _) => self.seal(fx),
+            (Step::Seal, _) => Ok(()),
+            (step, answer) => unreachable!("an answer {answer:?} that {step:?} does not have"),
+        };
+        self.outcome(outcome)
+    }
+
+    fn outcome(&mut self, outcome: Result<(), String>) -> Recovered {
+        match outcome {
+            Err(why) => Recovered::Failed(format!("{}: {why}", self.plan.folder.path)),
+            Ok(()) if self.pending > 0 => Recovered::Working,
+            Ok(()) => Recovered::Done(Box::new(self.finish()), self.note.take()),
+        }
+    }
+
+    /// Emits an operation whose end the next step waits for.
+    fn ask<E: From<DiskOp>>(&mut self, fx: &mut Fx<E>, op: impl FnOnce(IoId) -> DiskOp) {
+        self.pending += 1;
+        let id = io_id(self.plan.owner, self.plan.generation, What::Recover, 0);
+        fx.push(E::from(op(id)));
+    }
+
+    fn nothing_there(&mut self) -> Recovered {
+        let plan = &self.plan;
+        let start = plan.log_start.unwrap_or(Offset(0));
+        let log = Log::empty(
+            plan.owner,
+            plan.generation,
+            plan.folder.clone(),
+            plan.topic_id,
+            start,
+            plan.settings.clone(),
+        );
+        Recovered::Done(Box::new(log), self.note.take())
+    }
+
+    fn on_list<E: From<DiskOp>>(
+        &mut self,
+        names: &[DirEntry],
+        fx: &mut Fx<E>,
+    ) -> Result<(), String> {
+        self.files = Files::of(names);
+        let path = self.plan.folder.join(PARTITION_METADATA);
+        self.step = Step::Owner;
+        self.ask(fx, |id| DiskOp::Get { id, path });
+        Ok(())
+    }
+
+    /// A folder of another topic of the same name belongs to one that was deleted while this node
+    /// was away (C5): it is set aside.
+    fn on_owner<E: From<DiskOp>>(
+        &mut self,
+        text: Option<Bytes>,
+        fx: &mut Fx<E>,
+    ) -> Result<(), String> {
+        let owner = text.as_deref().map(plan::parse_owner).transpose()?;
+        if let Some(other) = owner.filter(|owner| *owner != self.plan.topic_id) {
+            return self.set_aside(other, fx);
+        }
+        self.files.has_owner = owner.is_some();
+        for name in std::mem::take(&mut self.files.leftovers) {
+            let path = self.plan.folder.join(&name);
+            let id = io_id(self.plan.owner, self.plan.generation, What::Side, -2);
+            fx.push(E::from(DiskOp::Remove { id, path }));
+        }
+        let path = self.plan.folder.join(LEADER_EPOCHS);
+        self.step = Step::Epochs;
+        self.ask(fx, |id| DiskOp::Get { id, path });
+        Ok(())
+    }
+
+    fn set_aside<E: From<DiskOp>>(
+        &mut self,
+        other: TopicId,
+        fx: &mut Fx<E>,
+    ) -> Result<(), String> {
+        let from = self.plan.folder.clone();
+        let to = FilePath::new(from.dir, plan::aside_name(&from.path, other, "stray"));
+        self.note = Some(format!("{} belongs to topic {other}: moved to {}", from.path, to.path));
+        self.step = Step::SetAside;
+        self.ask(fx, |id| DiskOp::Rename { id, from, to });
+        Ok(())
+    }
+
+    fn on_epochs<E: From<DiskOp>>(
+        &mut self,
+        text: Option<Bytes>,
+        fx: &mut Fx<E>,
+    ) -> Result<(), String> {
+        self.has_epochs = text.is_some();
+        let text = text.map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
+        match text.as_deref().map(EpochCache::parse) {
+            Some(Some(epochs)) => self.epochs = epochs,
+            // Without epochs that can be trusted, the log itself has to tell them.
+            Some(None) => self.plan.clean = false,
+            None if self.files.segments.is_empty() => {}
+            None => self.plan.clean = false,
+        }
+        if !self.plan.clean && self.epochs.latest().is_none() {
+            self.plan.recovery_point = Offset(0);
+        }
+        let scan_from = self.files.scan_from(&self.plan);
+        let left = self.files.snapshots_up_to(scan_from);
+        self.next_snapshot(left, fx)
+    }
+
+    fn next_snapshot<E: From<DiskOp>>(
+        &mut self,
+        left: Vec<Offset>,
+        fx: &mut Fx<E>,
+    ) -> Result<(), String> {
+        // With nothing left the answer is "no file", asked for all the same to keep one path.
+        let newest = left.last().copied().unwrap_or(Offset(0));
+        let path = self.plan.folder.join(&FileKind::Snapshot.name(newest));
+        self.step = Step::Snapshot { left };
+        self.ask(fx, |id| DiskOp::Get { id, path });
+        Ok(())
+    }
+
+    fn on_snapshot<E: From<DiskOp>>(
+        &mut self,
+        mut left: Vec<Offset>,
+        file: Option<Bytes>,
+        now: Now,
+        ids: &mut FileIds,
+        fx: &mut Fx<E>,
+    ) -> Result<(), String> {
+        let at = left.pop();
+        match (at, file.as_deref().and_then(snapshot::parse)) {
+            (Some(at), Some(table)) => {
+                self.producers = table;
+                self.replayed = at;
+            }
+            (Some(_), None) if !left.is_empty() => return self.next_snapshot(left, fx),
+            _ => self.replayed = Offset(0),
+        }
+        self.open_segments(now, ids, fx);
+        self.next_times(0, ids, fx)
+    }
+
+    fn open_segments<E: From<DiskOp>>(&mut self, now: Now, ids: &mut FileIds, fx: &mut Fx<E>) {
+        for (&base, found) in &self.files.segments {
+            let file = ids.fresh();
+            let path = self.plan.folder.join(&FileKind::Log.name(base));
+            fx.push(E::from(DiskOp::Open { file, path }));
+            let mut segment = Segment::new(base, file, now.wall);
+            segment.size = found.size;
+            self.segments.push(segment);
+        }
+    }
+
+    /// The first segment that has to be read: where recovery or the replay of producers begins.
+    fn first_scanned(&self) -> usize {
+        let wanted = self.files.scan_from(&self.plan).min(self.replayed.max(self.first_base()));
+        self.segments.partition_point(|segment| segment.base <= wanted).saturating_sub(1)
+    }
+
+    fn first_base(&self) -> Offset {
+        self.segments.first().map_or(Offset(0), |segment| segment.base)
+    }
+
+    /// Reads the last time index entry of each segment that is not scanned, then goes on.
+    fn next_times<E: From<DiskOp>>(
+        &mut self,
+        from: usize,
+        ids: &mut FileIds,
+        fx: &mut Fx<E>,
+    ) -> Result<(), String> {
+        for at in from..self.first_scanned() {
+            let base = self.segments[at].base;
+            let Some(len) = self.files.segments[&base].times.filter(|len| *len >= 12) else {
+                continue;
+            };
+            let file = ids.fresh();
+            let path = self.plan.folder.join(&FileKind::TimeIndex.name(base));
+            fx.push(E::from(DiskOp::Open { file, path }));
+            self.step = Step::Times { at, file };
+            let position = len - len % 12 - 12;
+            self.ask(fx, |id| DiskOp::Read { id, file, position, len: 12 });
+            return Ok(());
+        }
+        self.begin_scan(fx)
+    }
+
+    fn on_times(&mut self, at: usize, bytes: &[u8]) {
+        if let Some(entry) = time_entry(bytes) {
+            let segment = &mut self.segments[at];
+            let offset = segment.base.plus(i64::from(entry.relative));
+            segment.max_timestamp = (entry.timestamp, offset);
+        }
+    }
+
+    fn begin_scan<E: From<DiskOp>>(&mut self, fx: &mut Fx<E>) -> Result<(), String> {
+        let Some(last) = self.segments.len().checked_sub(1) else {
+            return self.seal(fx);
+        };
+        let first = self.first_scanned();
+        if self.plan.clean && first == last && self.replayed > self.segments[last].base {
+            let path = self.plan.folder.join(&FileKind::Index.name(self.segments[last].base));
+            self.step = Step::Offsets;
+            self.ask(fx, |id| DiskOp::Get { id, path });
+            return Ok(());
+        }
+        self.scan_segment(first, 0, fx)
+    }
+
+    fn on_offsets<E: From<DiskOp>>(
+        &mut self,
+        offsets: Bytes,
+        fx: &mut Fx<E>,
+    ) -> Result<(), String> {
+        let base = self.segments.last().map_or(Offset(0), |segment| segment.base);
+        let path = self.plan.folder.join(&FileKind::TimeIndex.name(base));
+        self.step = Step::TimesOfActive { offsets };
+        self.ask(fx, |id| DiskOp::Get { id, path });
+        Ok(())
+    }
+
+    fn on_active_indexes<E: From<DiskOp>>(
+        &mut self,
+        offsets: &[u8],
+        times: &[u8],
+        fx: &mut Fx<E>,
+    ) -> Result<(), String> {
+        let last = self.segments.len() - 1;
+        let segment = &self.segments[last];
+        let file = segment.file;
+        match (parse_offsets(offsets, segment.size), parse_times(times)) {
+            (Some(offsets), Some(times)) if !offsets.is_empty() => {
+                let indexes = Indexes { offsets, times };
+                self.step = Step::FirstHeader { file, indexes };
+                self.ask(fx, |id| DiskOp::Read { id, file, position: 0, len: 61 });
+                Ok(())
+            }
+            _ => self.scan_segment(last, 0, fx),
+        }
+    }
+
+    fn on_first_header<E: From<DiskOp>>(
+        &mut self,
+        indexes: Indexes,
+        bytes: &[u8],
+        fx: &mut Fx<E>,
+    ) -> Result<(), String> {
+        let last = self.segments.len() - 1;
+        let segment = &mut self.segments[last];
+        if let Ok(header) = dohle_wire::record::BatchHeader::parse(bytes) {
+            segment.first_timestamp = Some(header.max_timestamp);
+        }
+        let position = segment.adopt(indexes);
+        self.scan_segment(last, position, fx)
+    }
+}

@@ -1,0 +1,92 @@
+//! What a log's folder holds and what follows for its recovery.
+
+use std::collections::BTreeMap;
+
+use super::*;
+
+/// The files of one segment.
+#[derive(Copy, Clone, Debug, Default)]
+pub(super) struct SegmentFiles {
+    /// Bytes of records.
+    pub(super) size: u64,
+    /// Bytes of the time index, when it is there.
+    pub(super) times: Option<u64>,
+}
+
+/// The files of a log.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Files {
+    pub(super) segments: BTreeMap<Offset, SegmentFiles>,
+    pub(super) snapshots: BTreeSet<Offset>,
+    pub(super) leftovers: Vec<String>,
+    pub(super) has_owner: bool,
+}
+
+impl Files {
+    /// Sorts what a folder lists. Index files without a segment are leftovers too.
+    pub(super) fn of(names: &[DirEntry]) -> Self {
+        let mut files = Self::default();
+        for entry in names {
+            match FileKind::parse(&entry.name) {
+                Some((FileKind::Log, base)) => {
+                    files.segments.insert(base, SegmentFiles { size: entry.len, times: None });
+                }
+                Some((FileKind::Snapshot, at)) => {
+                    files.snapshots.insert(at);
+                }
+                None if is_leftover(&entry.name) => files.leftovers.push(entry.name.clone()),
+                _ => {}
+            }
+        }
+        files.add_indexes(names);
+        files
+    }
+
+    fn add_indexes(&mut self, names: &[DirEntry]) {
+        for entry in names {
+            let Some((kind, base)) = FileKind::parse(&entry.name) else { continue };
+            match (kind, self.segments.get_mut(&base)) {
+                (FileKind::TimeIndex, Some(segment)) => segment.times = Some(entry.len),
+                (FileKind::Index | FileKind::TimeIndex | FileKind::TxnIndex, None) => {
+                    self.leftovers.push(entry.name.clone());
+                }
+                _ => {}
+            }
+        }
+    }
+
+    /// The base of the first segment whose records are looked at: the active one after a clean
+    /// stop, the one that holds the recovery point otherwise.
+    pub(super) fn scan_from(&self, plan: &RecoveryPlan) -> Offset {
+        let last = self.segments.keys().next_back().copied().unwrap_or(Offset(0));
+        if plan.clean {
+            return last;
+        }
+        let holding = self.segments.range(..=plan.recovery_point).next_back();
+        let first = self.segments.keys().next().copied().unwrap_or(Offset(0));
+        holding.map_or(first, |(base, _)| *base)
+    }
+
+    /// Snapshots that a scan from `scan_from` can build on, oldest first. After a clean stop the
+    /// one at the end of the log is among them.
+    pub(super) fn snapshots_up_to(&self, scan_from: Offset) -> Vec<Offset> {
+        self.snapshots.range(..=scan_from).copied().collect()
+    }
+}
+
+/// The topic id in a `partition.metadata` file.
+pub(super) fn parse_owner(text: &[u8]) -> Result<TopicId, String> {
+    let text = String::from_utf8_lossy(text);
+    let id = text.lines().find_map(|line| line.strip_prefix("topic_id:"));
+    let id = id.ok_or_else(|| format!("{PARTITION_METADATA} has no line topic_id: {text:?}"))?;
+    let uuid = id.trim().parse();
+    uuid.map(TopicId).map_err(|_| format!("{PARTITION_METADATA} has no valid topic id: {id:?}"))
+}
+
+/// The name of a folder that is no longer a log's: `<name>.<id>-<why>`, as long as names may be.
+pub(crate) fn aside_name(name: &str, id: TopicId, why: &str) -> String {
+    let hex: String = id.0.0.iter().map(|byte| format!("{byte:02x}")).collect();
+    let suffix = format!(".{hex}-{why}");
+    let keep = name.len().min(255 - suffix.len());
+    format!("{}{suffix}", &name[..keep])
+}

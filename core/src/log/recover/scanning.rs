@@ -1,0 +1,215 @@
+//! The scan of a recovery: reading segments, cutting what is torn, rebuilding what follows.
+
+use dohle_wire::record::BatchHeader;
+
+use super::*;
+use crate::log::tail::{Tail, TailBatch};
+
+impl Recovery {
+    pub(super) fn scan_segment<E: From<DiskOp>>(
+        &mut self,
+        at: usize,
+        position: u64,
+        fx: &mut Fx<E>,
+    ) -> Result<(), String> {
+        let segment = &self.segments[at];
+        let verify = !self.plan.clean && !self.plan.settings.mutants.has(Mutant::NoTornTailCheck);
+        let scan = Scan::new(position, segment.size, segment.base, verify);
+        self.go_on(at, scan, fx)
+    }
+
+    pub(super) fn on_scan<E: From<DiskOp>>(
+        &mut self,
+        at: usize,
+        mut scan: Scan,
+        bytes: &[u8],
+        fx: &mut Fx<E>,
+    ) -> Result<(), String> {
+        scan.feed(bytes);
+        self.go_on(at, scan, fx)
+    }
+
+    fn go_on<E: From<DiskOp>>(
+        &mut self,
+        at: usize,
+        mut scan: Scan,
+        fx: &mut Fx<E>,
+    ) -> Result<(), String> {
+        loop {
+            match scan.advance() {
+                Scanned::Batch(batch, position) => self.take(at, &batch.header, position),
+                Scanned::Need { position, len } => {
+                    let file = self.segments[at].file;
+                    self.step = Step::Scan { at, scan };
+                    self.ask(fx, |id| DiskOp::Read { id, file, position, len });
+                    return Ok(());
+                }
+                Scanned::Damaged { position, why } => return self.cut(at, position, &why, fx),
+                Scanned::End => return self.on_segment_end(at, scan.next_offset(), fx),
+            }
+        }
+    }
+
+    /// Takes a batch found at its place into the derived state.
+    fn take(&mut self, at: usize, header: &BatchHeader, position: u64) {
+        let len = header.total_len() as u64;
+        let segment = &mut self.segments[at];
+        segment.note(header, position, len, self.plan.settings.index_interval);
+        self.tail.push(TailBatch {
+            base: header.base_offset,
+            next: header.next_offset(),
+            file: segment.file,
+            position,
+            len: u32::try_from(len).unwrap_or(u32::MAX),
+        });
+        self.epochs.begin(header.partition_leader_epoch, header.base_offset);
+        if header.base_offset >= self.replayed {
+            self.producers.note(header);
+        }
+        self.end = header.next_offset();
+    }
+
+    /// The next segment follows, unless records between it and what was read are missing: then
+    /// the log ends here. (Below the recovery point a gap is what compaction left.)
+    fn on_segment_end<E: From<DiskOp>>(
+        &mut self,
+        at: usize,
+        reached: Offset,
+        fx: &mut Fx<E>,
+    ) -> Result<(), String> {
+        self.end = self.end.max(reached);
+        let Some(next) = self.segments.get(at + 1) else {
+            return self.seal(fx);
+        };
+        let missing = next.base > self.end && self.end >= self.plan.recovery_point;
+        if missing && !self.plan.clean {
+            let why = format!("records {} to {} are missing", self.end, next.base);
+            let size = self.segments[at].size;
+            return self.cut(at, size, &why, fx);
+        }
+        self.scan_segment(at + 1, 0, fx)
+    }
+
+    /// Ends the log at `position` of segment `at`.
+    fn cut<E: From<DiskOp>>(
+        &mut self,
+        at: usize,
+        position: u64,
+        why: &str,
+        fx: &mut Fx<E>,
+    ) -> Result<(), String> {
+        self.end = self.end.max(self.segments[at].base);
+        if self.plan.clean || self.end < self.plan.recovery_point {
+            return Err(format!(
+                "damaged at offset {} (segment {}, position {position}): {why}. This is not the \
+                 torn end of a crash; nothing was changed",
+                self.end, self.segments[at].base
+            ));
+        }
+        self.note = Some(format!(
+            "{}: log ends at offset {} after a crash: {why}",
+            self.plan.folder.path, self.end
+        ));
+        self.step = Step::Cut;
+        let segment = &mut self.segments[at];
+        segment.size = position;
+        let file = segment.file;
+        self.ask(fx, |id| DiskOp::Truncate { id, file, len: position });
+        for later in self.segments.split_off(at + 1) {
+            self.remove_segment(&later, fx);
+        }
+        Ok(())
+    }
+
+    fn remove_segment<E: From<DiskOp>>(&mut self, segment: &Segment, fx: &mut Fx<E>) {
+        fx.push(E::from(DiskOp::Close { file: segment.file }));
+        let kinds = [FileKind::Log, FileKind::Index, FileKind::TimeIndex, FileKind::TxnIndex];
+        for kind in kinds {
+            let path = self.plan.folder.join(&kind.name(segment.base));
+            self.ask(fx, |id| DiskOp::Remove { id, path });
+        }
+    }
+
+    /// Writes what the scan rebuilt and sweeps away what describes more than there is.
+    pub(super) fn seal<E: From<DiskOp>>(&mut self, fx: &mut Fx<E>) -> Result<(), String> {
+        self.step = Step::Seal;
+        if self.end < self.plan.log_start.unwrap_or(Offset(0)) {
+            self.start_over(fx);
+        }
+        self.put_indexes(fx);
+        let stale = self.files.snapshots.split_off(&self.end.plus(1));
+        for at in stale {
+            let path = self.plan.folder.join(&FileKind::Snapshot.name(at));
+            self.ask(fx, |id| DiskOp::Remove { id, path });
+        }
+        self.epochs.cut_end(self.end);
+        if self.plan.settings.syncs_before_ack() && !self.plan.clean {
+            for at in 0..self.segments.len() {
+                let file = self.segments[at].file;
+                self.ask(fx, |id| DiskOp::Sync { id, file });
+            }
+        }
+        Ok(())
+    }
+
+    /// The log ends below where it shall start: nothing in it is wanted.
+    fn start_over<E: From<DiskOp>>(&mut self, fx: &mut Fx<E>) {
+        for segment in std::mem::take(&mut self.segments) {
+            self.remove_segment(&segment, fx);
+        }
+        self.producers = ProducerTable::default();
+        self.tail = Tail::default();
+        self.end = self.plan.log_start.unwrap_or(Offset(0));
+    }
+
+    /// Closed segments that were scanned get their indexes anew.
+    fn put_indexes<E: From<DiskOp>>(&mut self, fx: &mut Fx<E>) {
+        let closed = self.segments.len().saturating_sub(1);
+        for at in self.first_scanned().min(closed)..closed {
+            let segment = &mut self.segments[at];
+            segment.seal();
+            let indexes = std::mem::take(&mut segment.indexes);
+            let base = segment.base;
+            for (kind, data) in [
+                (FileKind::Index, indexes.encode_offsets()),
+                (FileKind::TimeIndex, indexes.encode_times()),
+            ] {
+                let path = self.plan.folder.join(&kind.name(base));
+                self.ask(fx, |id| DiskOp::Put { id, path, data, durable: true });
+            }
+        }
+    }
+
+    /// The log as it was found. What lay past the recovery point is in the page cache, and no
+    /// more is claimed.
+    pub(super) fn finish(&mut self) -> Log {
+        let plan = &self.plan;
+        let synced = plan.clean || plan.settings.syncs_before_ack();
+        let durable = if synced { self.end } else { self.end.min(plan.recovery_point) };
+        let first = self.first_base();
+        let mut log = Log::empty(
+            plan.owner,
+            plan.generation,
+            plan.folder.clone(),
+            plan.topic_id,
+            plan.log_start.unwrap_or(Offset(0)).max(first),
+            plan.settings.clone(),
+        );
+        log.store.on_disk = self.files.has_owner;
+        log.store.epochs_on_disk = self.has_epochs;
+        log.end = self.end.max(log.log_start);
+        log.written = log.end;
+        log.segments = std::mem::take(&mut self.segments);
+        for at in 0..log.segments.len() {
+            let upto = log.segment_next(at).min(durable);
+            log.segments[at].synced = upto.max(log.segments[at].base);
+        }
+        log.durable = if log.segments.is_empty() { log.end } else { durable.max(first) };
+        log.epochs = std::mem::take(&mut self.epochs);
+        log.epochs.cut_start(log.log_start);
+        log.producers = std::mem::take(&mut self.producers);
+        log.tail = std::mem::take(&mut self.tail);
+        log.invariants();
+        log
+    }
+}

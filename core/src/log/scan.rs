@@ -1,0 +1,121 @@
+//! Walking through the batches of a segment as its bytes come in.
+
+use bytes::BytesMut;
+use dohle_wire::id::Offset;
+use dohle_wire::record::{BATCH_HEADER_LEN, BatchHeader, RawBatch};
+
+/// A walk through one segment's bytes.
+#[derive(Clone, Debug)]
+pub struct Scan {
+    buffer: BytesMut,
+    position: u64,
+    end: u64,
+    next: Offset,
+    verify: bool,
+}
+
+/// The next thing a walk found.
+#[derive(Clone, Debug)]
+pub enum Scanned {
+    /// A whole batch and where it starts.
+    Batch(RawBatch, u64),
+    /// Read on: this many bytes from that position.
+    Need {
+        /// Where.
+        position: u64,
+        /// How many.
+        len: u32,
+    },
+    /// From this position on there is no valid batch.
+    Damaged {
+        /// Where valid batches end.
+        position: u64,
+        /// What is wrong there.
+        why: String,
+    },
+    /// The segment ends here, after a whole batch.
+    End,
+}
+
+/// Bytes asked for at a time.
+const CHUNK: u32 = 1 << 20;
+
+impl Scan {
+    /// A walk from `position`, where a batch at or past offset `from` starts, to `end`. `verify`
+    /// checks the CRC of each batch.
+    #[must_use]
+    pub fn new(position: u64, end: u64, from: Offset, verify: bool) -> Self {
+        Self { buffer: BytesMut::new(), position, end, next: from, verify }
+    }
+
+    /// One past the last offset found, or where the walk began.
+    #[must_use]
+    pub fn next_offset(&self) -> Offset {
+        self.next
+    }
+
+    /// Adds bytes that were asked for. Fewer than asked for mean that the file is shorter than
+    /// was thought.
+    pub fn feed(&mut self, chunk: &[u8]) {
+        if chunk.is_empty() {
+            self.end = self.position + self.buffered();
+        }
+        self.buffer.extend_from_slice(chunk);
+    }
+
+    /// The next batch, or what stands in its way.
+    pub fn advance(&mut self) -> Scanned {
+        let left = self.end.saturating_sub(self.position);
+        if left == 0 {
+            return Scanned::End;
+        }
+        if self.buffered() < BATCH_HEADER_LEN as u64 {
+            return self.need(BATCH_HEADER_LEN as u64, "half a batch header");
+        }
+        let header = match BatchHeader::parse(&self.buffer) {
+            Ok(header) => header,
+            Err(error) => return self.damaged(error.to_string()),
+        };
+        if header.base_offset < self.next {
+            return self.damaged(format!("offset {} after {}", header.base_offset, self.next));
+        }
+        let len = header.total_len();
+        if self.buffered() < len as u64 {
+            return self.need(len as u64, "half a batch");
+        }
+        self.take(len)
+    }
+
+    fn take(&mut self, len: usize) -> Scanned {
+        let bytes = self.buffer.split_to(len).freeze();
+        let batch = match RawBatch::parse(bytes) {
+            Ok(batch) => batch,
+            Err(error) => return self.damaged(error.to_string()),
+        };
+        if self.verify && !batch.crc_ok() {
+            return self.damaged("checksum does not match".to_owned());
+        }
+        let position = self.position;
+        self.position += len as u64;
+        self.next = batch.header.next_offset();
+        Scanned::Batch(batch, position)
+    }
+
+    fn need(&self, len: u64, what: &str) -> Scanned {
+        if self.position + len > self.end {
+            return self.damaged(format!("{what} at the end of the file"));
+        }
+        let position = self.position + self.buffered();
+        let rest = self.end - position;
+        let wanted = rest.min(u64::from(CHUNK).max(len - self.buffered()));
+        Scanned::Need { position, len: u32::try_from(wanted).unwrap_or(u32::MAX) }
+    }
+
+    fn damaged(&self, why: String) -> Scanned {
+        Scanned::Damaged { position: self.position, why }
+    }
+
+    fn buffered(&self) -> u64 {
+        self.buffer.len() as u64
+    }
+}

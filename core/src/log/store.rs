@@ -1,0 +1,115 @@
+//! A log's folder: paths, ids of operations, and the small files beside the segments.
+
+use bytes::Bytes;
+use dohle_wire::id::{Offset, TopicId};
+
+use super::epoch::EpochCache;
+use super::names::{FileKind, LEADER_EPOCHS, PARTITION_METADATA};
+use super::segment::Segment;
+use crate::disk::{DiskOp, FilePath, IoId, What};
+use crate::fx::Fx;
+
+/// Token of the leader epochs' file among side files (segments use their base offset).
+pub(super) const EPOCHS: i64 = -1;
+/// Token of files whose end nobody waits for.
+const UNWATCHED: i64 = -2;
+
+/// Where a log lives.
+#[derive(Clone, Debug)]
+pub(super) struct Store {
+    owner: u32,
+    pub(super) generation: u32,
+    pub(super) folder: FilePath,
+    topic_id: TopicId,
+    /// `partition.metadata` is there.
+    pub(super) on_disk: bool,
+    /// The leader epochs' file is there or on its way.
+    pub(super) epochs_on_disk: bool,
+    epochs_put: Put,
+}
+
+/// At most one write of a file is under way; what comes meanwhile goes out after it.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+enum Put {
+    Idle,
+    UnderWay,
+    Again,
+}
+
+impl Store {
+    pub(super) fn new(owner: u32, generation: u32, folder: FilePath, topic_id: TopicId) -> Self {
+        Self {
+            owner,
+            generation,
+            folder,
+            topic_id,
+            on_disk: false,
+            epochs_on_disk: false,
+            epochs_put: Put::Idle,
+        }
+    }
+
+    pub(super) fn id(&self, what: What, end: i64) -> IoId {
+        super::io_id(self.owner, self.generation, what, end)
+    }
+
+    pub(super) fn file(&self, kind: FileKind, base: Offset) -> FilePath {
+        self.folder.join(&kind.name(base))
+    }
+
+    pub(super) fn put<E: From<DiskOp>>(
+        &self,
+        path: FilePath,
+        data: Bytes,
+        token: i64,
+        fx: &mut Fx<E>,
+    ) {
+        let id = self.id(What::Side, token);
+        fx.push(E::from(DiskOp::Put { id, path, data, durable: true }));
+    }
+
+    /// Writes `partition.metadata`, which says whose log the folder is. It comes before the first
+    /// record.
+    pub(super) fn put_metadata<E: From<DiskOp>>(&mut self, fx: &mut Fx<E>) {
+        let text = format!("version: 0\ntopic_id: {}\n", self.topic_id);
+        let path = self.folder.join(PARTITION_METADATA);
+        self.put(path, Bytes::from(text), UNWATCHED, fx);
+        self.on_disk = true;
+    }
+
+    pub(super) fn put_epochs<E: From<DiskOp>>(&mut self, epochs: &EpochCache, fx: &mut Fx<E>) {
+        self.epochs_on_disk = true;
+        if self.epochs_put != Put::Idle {
+            self.epochs_put = Put::Again;
+            return;
+        }
+        self.epochs_put = Put::UnderWay;
+        let text = Bytes::from(epochs.encode());
+        self.put(self.folder.join(LEADER_EPOCHS), text, EPOCHS, fx);
+    }
+
+    pub(super) fn epochs_written<E: From<DiskOp>>(&mut self, epochs: &EpochCache, fx: &mut Fx<E>) {
+        let again = self.epochs_put == Put::Again;
+        self.epochs_put = Put::Idle;
+        if again {
+            self.put_epochs(epochs, fx);
+        }
+    }
+
+    pub(super) fn epochs_pending(&self) -> bool {
+        self.epochs_put != Put::Idle
+    }
+
+    pub(super) fn remove<E: From<DiskOp>>(&self, path: FilePath, fx: &mut Fx<E>) {
+        fx.push(E::from(DiskOp::Remove { id: self.id(What::Side, UNWATCHED), path }));
+    }
+
+    /// Removes a segment's files, the records first: without them the rest is swept away.
+    pub(super) fn remove_segment<E: From<DiskOp>>(&self, segment: &Segment, fx: &mut Fx<E>) {
+        fx.push(E::from(DiskOp::Close { file: segment.file }));
+        for kind in [FileKind::Log, FileKind::Index, FileKind::TimeIndex, FileKind::TxnIndex] {
+            self.remove(self.file(kind, segment.base), fx);
+        }
+        self.remove(self.file(FileKind::Snapshot, segment.base), fx);
+    }
+}

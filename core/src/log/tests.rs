@@ -1,0 +1,388 @@
+//! Logs against a model: whatever happens, what comes back is a prefix that holds all that was
+//! durable, and everything derived equals a replay.
+
+use bytes::Bytes;
+use dohle_wire::id::{LeaderEpoch, Offset, ProducerEpoch, ProducerId, Sequence, Timestamp, Uuid};
+use dohle_wire::record::{BatchBuilder, BatchHeader, NoCodecs, RawBatch, split_batches};
+
+use super::producer::Verdict;
+use super::recover::{Recovered, Recovery, RecoveryPlan};
+use super::*;
+use crate::memory_disk::MemoryDisk;
+use crate::mutant::Mutants;
+
+const NOW: Now = Now { mono: Instant(0), wall: Timestamp(1_000) };
+
+fn settings() -> LogSettings {
+    LogSettings {
+        segment_bytes: 2_000,
+        segment_ms: i64::MAX,
+        index_bytes: 10_000,
+        index_interval: 100,
+        flush_messages: i64::MAX,
+        flush_ms: i64::MAX,
+        mutants: Mutants::default(),
+    }
+}
+
+fn batch(seed: i64, producer: Option<(i64, i32)>, records: i64) -> CheckedBatch {
+    let mut builder = BatchBuilder::new(Offset(0));
+    if let Some((id, sequence)) = producer {
+        builder = builder.producer(ProducerId(id), ProducerEpoch(0), Sequence(sequence));
+    }
+    for n in 0..records {
+        let value = format!("value {seed} {n}");
+        builder.push(Timestamp(100 + seed), None, Some(value.as_bytes()), &[]).unwrap();
+    }
+    let raw = RawBatch::parse(builder.build(&NoCodecs).unwrap()).unwrap();
+    CheckedBatch::trusted(raw.header, raw.bytes, None)
+}
+
+/// A log on a disk, with what was appended to it.
+struct World {
+    disk: MemoryDisk,
+    files: FileIds,
+    settings: LogSettings,
+    log: Log,
+    appended: Vec<BatchHeader>,
+    clean: bool,
+    checkpoint: Offset,
+    log_start: Offset,
+}
+
+impl World {
+    fn new(settings: LogSettings) -> Self {
+        let mut disk = MemoryDisk::default();
+        let mut files = FileIds::of_unit(1);
+        let plan = plan(&settings, false, Offset(0), None);
+        let log = recover(&mut disk, &mut files, plan).expect("an empty folder opens");
+        Self {
+            disk,
+            files,
+            settings,
+            log,
+            appended: Vec::new(),
+            clean: false,
+            checkpoint: Offset(0),
+            log_start: Offset(0),
+        }
+    }
+
+    fn run(&mut self, fx: &mut Fx<DiskOp>) {
+        while !fx.is_empty() {
+            let ops: Vec<_> = fx.drain().collect();
+            for done in ops.into_iter().filter_map(|op| self.disk.run(op)) {
+                self.log.on_io(&done, fx);
+            }
+        }
+    }
+
+    fn append(&mut self, seed: i64, producer: Option<(i64, i32)>, records: i64) -> LogAppend {
+        let mut fx = Fx::new();
+        let checked = batch(seed, producer, records);
+        let epoch = LeaderEpoch(3);
+        let appended =
+            self.log.append(NOW, &checked, epoch, &mut self.files, &mut fx).expect("it fits");
+        let mut header = checked.header().clone();
+        header.base_offset = appended.base;
+        header.partition_leader_epoch = epoch;
+        self.appended.push(header);
+        self.run(&mut fx);
+        appended
+    }
+
+    fn flush(&mut self) {
+        let mut fx = Fx::new();
+        self.log.flush(&mut fx);
+        self.run(&mut fx);
+    }
+
+    fn take_checkpoint(&mut self) {
+        self.checkpoint = self.log.recovery_point();
+        self.log_start = self.log.log_start();
+    }
+
+    fn close(&mut self) {
+        let mut fx = Fx::new();
+        self.log.close(&mut fx);
+        self.run(&mut fx);
+        assert!(self.log.is_closed());
+        self.take_checkpoint();
+        self.clean = true;
+    }
+
+    fn reopen(&mut self) {
+        let start = (self.log_start.0 > 0).then_some(self.log_start);
+        let plan = plan(&self.settings, self.clean, self.checkpoint, start);
+        self.log = recover(&mut self.disk, &mut self.files, plan).expect("it opens");
+        self.clean = false;
+        self.check();
+    }
+
+    fn kill(&mut self) {
+        self.disk.kill();
+        self.reopen();
+    }
+
+    fn lose_power(&mut self) {
+        let durable = self.log.durable();
+        self.disk.lose_power();
+        self.reopen();
+        assert!(self.log.end() >= durable, "durable {durable}, found {}", self.log.end());
+        self.appended.retain(|header| header.next_offset() <= self.log.end());
+    }
+
+    /// L7 and P4: what is there is what was appended, and everything derived follows from it.
+    fn check(&mut self) {
+        let kept = self.appended.iter().filter(|header| header.next_offset() <= self.log.end());
+        let kept: Vec<_> = kept.cloned().collect();
+        let mut producers = ProducerTable::default();
+        let mut epochs = EpochCache::default();
+        for header in &kept {
+            producers.note(header);
+            epochs.begin(header.partition_leader_epoch, header.base_offset);
+        }
+        epochs.cut_start(self.log.log_start());
+        assert_eq!(self.log.end(), kept.last().map_or(Offset(0), BatchHeader::next_offset));
+        assert_eq!(self.log.producers(), &producers, "P4");
+        assert_eq!(self.log.epochs(), &epochs, "L3");
+        for header in kept.iter().filter(|h| h.base_offset >= self.log.log_start()) {
+            self.check_read(header);
+        }
+        self.check_times(&kept);
+    }
+
+    fn check_read(&mut self, header: &BatchHeader) {
+        let bytes = self.read(header.last_offset());
+        let found = split_batches(bytes).next().expect("one batch").expect("whole");
+        assert_eq!(found.header.base_offset, header.base_offset);
+        assert_eq!(found.header.crc, header.crc, "L5");
+        assert!(found.crc_ok());
+    }
+
+    fn read(&mut self, from: Offset) -> Bytes {
+        let end = self.log.end();
+        let span = match self.log.read(from, end) {
+            Reading::Empty => return Bytes::new(),
+            Reading::At(span) => span,
+            Reading::Locate(plan) => {
+                let found = self.disk.locate(&plan).unwrap().expect("it is there");
+                super::tail::Span::located(&plan, &found)
+            }
+        };
+        let hole = span.hole(1);
+        let id = io_id(0, 1, What::Recover, 0);
+        let file = crate::disk::FileId(hole.file);
+        let read = DiskOp::Read { id, file, position: hole.position, len: hole.len };
+        match self.disk.run(read).unwrap().result {
+            Ok(IoOk::Read(bytes)) => bytes,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    fn check_times(&mut self, kept: &[BatchHeader]) {
+        let there = |h: &&BatchHeader| h.last_offset() >= self.log.log_start();
+        let Some(newest) = kept.iter().filter(there).map(|h| h.max_timestamp).max() else { return };
+        assert_eq!(self.log.max_timestamp(), Some(newest));
+        let plan = self.log.read_time(newest, self.log.end()).expect("a segment has it");
+        let found = self.disk.locate(&plan).unwrap().expect("a batch has it");
+        let first = kept.iter().filter(there).find(|h| h.max_timestamp >= newest).unwrap();
+        assert_eq!(found.base, first.base_offset);
+    }
+}
+
+fn plan(
+    settings: &LogSettings,
+    clean: bool,
+    recovery_point: Offset,
+    log_start: Option<Offset>,
+) -> RecoveryPlan {
+    RecoveryPlan {
+        owner: 0,
+        generation: 1,
+        folder: FilePath::new(0, "t-0"),
+        topic_id: TopicId(Uuid::from_u128(77 << 64)),
+        clean,
+        recovery_point,
+        log_start,
+        settings: settings.clone(),
+    }
+}
+
+fn recover(
+    disk: &mut MemoryDisk,
+    files: &mut FileIds,
+    plan: RecoveryPlan,
+) -> Result<Log, String> {
+    let mut fx: Fx<DiskOp> = Fx::new();
+    let mut recovery = Recovery::begin(plan, &mut fx);
+    loop {
+        let ops: Vec<_> = fx.drain().collect();
+        assert!(!ops.is_empty(), "recovery waits for nothing");
+        for done in ops.into_iter().filter_map(|op| disk.run(op)) {
+            match recovery.step(NOW, done, files, &mut fx) {
+                Recovered::Working => {}
+                Recovered::Done(log, _) => return Ok(*log),
+                Recovered::Failed(why) => return Err(why),
+            }
+        }
+    }
+}
+
+/// A small generator for test schedules.
+struct Dice(u64);
+
+impl Dice {
+    fn roll(&mut self, sides: u64) -> u64 {
+        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (self.0 >> 33) % sides
+    }
+}
+
+fn check_schedule(seed: u64, settings: LogSettings) {
+    let mut dice = Dice(seed);
+    let mut world = World::new(settings);
+    for step in 0..150_i64 {
+        match dice.roll(40) {
+            0 => world.kill(),
+            1 => world.lose_power(),
+            2 => {
+                world.close();
+                world.reopen();
+            }
+            3 => {
+                world.close();
+                world.clean = false;
+                world.lose_power();
+            }
+            4..=6 => world.flush(),
+            7..=8 => world.take_checkpoint(),
+            9 => advance_start(&mut world, &mut dice),
+            _ => append_something(&mut world, &mut dice, step),
+        }
+    }
+    world.check();
+}
+
+fn append_something(world: &mut World, dice: &mut Dice, step: i64) {
+    let records = 1 + i64::try_from(dice.roll(6)).unwrap();
+    let id = i64::try_from(dice.roll(4)).unwrap();
+    let known = world.log.producers().iter().find(|(known, _)| known.0 == id);
+    let next = known.and_then(|(_, e)| e.batches.back()).map_or(0, |b| b.last_sequence.0 + 1);
+    let producer = (id > 0).then_some((id, next));
+    world.append(step, producer, records);
+}
+
+fn advance_start(world: &mut World, dice: &mut Dice) {
+    // Producers whose batches leave the log are forgotten only by a restart from the log alone;
+    // the model keeps them, so a snapshot has to cover them first.
+    let end = world.log.end().0;
+    let start = world.log.log_start().0;
+    let segments = world.log.segments();
+    let bound = segments.last().map_or(start, |active| active.base.0.max(start));
+    if bound > start && bound < end && world.log.recovery_point().0 >= bound {
+        let span = u64::try_from(bound - start).unwrap();
+        let to = start + i64::try_from(dice.roll(span + 1)).unwrap();
+        let mut fx = Fx::new();
+        world.log.advance_start(Offset(to), &mut fx);
+        world.run(&mut fx);
+        world.take_checkpoint();
+    }
+}
+
+#[test]
+fn any_schedule_of_crashes_keeps_the_log() {
+    for seed in 0..300 {
+        check_schedule(seed, settings());
+    }
+}
+
+#[test]
+fn with_a_sync_before_each_answer_nothing_is_lost() {
+    let mut world = World::new(LogSettings { flush_messages: 1, ..settings() });
+    for n in 0..50 {
+        let appended = world.append(n, None, 2);
+        assert_eq!(world.log.durable(), appended.next);
+        if n % 7 == 0 {
+            world.lose_power();
+            assert_eq!(world.log.end(), appended.next);
+        }
+    }
+}
+
+#[test]
+fn a_torn_tail_is_cut_at_every_byte() {
+    let mut world = World::new(LogSettings { segment_bytes: 100_000, ..settings() });
+    (0..4).for_each(|n| drop(world.append(n, Some((9, i32::try_from(n).unwrap() * 2)), 2)));
+    let path = FilePath::new(0, "t-0/00000000000000000000.log");
+    let whole = world.disk.files[&path].clone();
+    let last = whole.len() - usize::try_from(batch(3, Some((9, 6)), 2).bytes().len()).unwrap();
+    for len in last..whole.len() {
+        for filler in [None, Some(0), Some(0xa5)] {
+            let mut torn = whole[..len].to_vec();
+            torn.resize(filler.map_or(len, |_| whole.len()), filler.unwrap_or(0));
+            if torn == whole {
+                continue;
+            }
+            world.disk.files.insert(path.clone(), torn);
+            world.kill();
+            assert_eq!(world.log.end(), Offset(6), "cut at {len}, filled with {filler:?}");
+            assert_eq!(world.disk.files[&path].len(), last);
+        }
+    }
+}
+
+#[test]
+fn damage_below_the_recovery_point_is_refused_and_left_alone() {
+    let mut world = World::new(LogSettings { segment_bytes: 100_000, ..settings() });
+    (0..4).for_each(|n| drop(world.append(n, None, 2)));
+    world.flush();
+    let path = FilePath::new(0, "t-0/00000000000000000000.log");
+    let before = {
+        let content = world.disk.files.get_mut(&path).unwrap();
+        content[70] ^= 1;
+        content.clone()
+    };
+    let plan = plan(&world.settings, false, world.log.recovery_point(), None);
+    let refused = recover(&mut world.disk, &mut world.files, plan).unwrap_err();
+    assert!(refused.contains("damaged at offset 0"), "{refused}");
+    assert_eq!(world.disk.files[&path], before);
+}
+
+#[test]
+fn five_batches_are_known_after_a_restart() {
+    let mut world = World::new(settings());
+    (0..9).for_each(|n| drop(world.append(n, Some((1, i32::try_from(n).unwrap())), 1)));
+    world.close();
+    world.reopen();
+    for sequence in 4..9 {
+        let verdict = world.log.producers().judge(batch(0, Some((1, sequence)), 1).header(), Mutants::default());
+        assert!(matches!(verdict, Verdict::Duplicate(b) if b.last_offset.0 == i64::from(sequence)));
+    }
+    let old = world.log.producers().judge(batch(0, Some((1, 3)), 1).header(), Mutants::default());
+    assert_eq!(old, Verdict::Refused(ErrorCode::OutOfOrderSequenceNumber));
+}
+
+#[test]
+fn a_folder_of_another_topic_is_set_aside() {
+    let mut world = World::new(settings());
+    world.append(1, None, 1);
+    let other = RecoveryPlan {
+        topic_id: TopicId(Uuid::from_u128(78 << 64)),
+        ..plan(&world.settings, false, Offset(0), None)
+    };
+    let log = recover(&mut world.disk, &mut world.files, other).unwrap();
+    assert_eq!(log.end(), Offset(0));
+    let names = world.disk.names();
+    assert!(names.iter().all(|name| name.starts_with("t-0.") && name.contains("-stray/")), "{names:?}");
+}
+
+#[test]
+fn a_batch_larger_than_a_segment_is_refused() {
+    let mut world = World::new(settings());
+    let mut fx: Fx<DiskOp> = Fx::new();
+    let big = batch(1, None, 500);
+    let refusal = world.log.append(NOW, &big, LeaderEpoch(0), &mut world.files, &mut fx);
+    assert_eq!(refusal.unwrap_err().code, ErrorCode::RecordListTooLarge);
+    assert!(fx.is_empty());
+}

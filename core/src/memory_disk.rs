@@ -1,0 +1,171 @@
+//! A disk in memory for unit tests: every operation is carried out at once, what is not synced
+//! can be thrown away. (The simulator's disk is the real opponent; this one keeps tests short.)
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use bytes::Bytes;
+use dohle_wire::id::Timestamp;
+
+use crate::disk::{DirEntry, DiskOp, FileId, FilePath, IoDone, IoError, IoOk};
+use crate::log::locate::{LocatePlan, ReadAt, locate};
+
+/// Files by path.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct MemoryDisk {
+    /// What a reader sees.
+    pub(crate) files: BTreeMap<FilePath, Vec<u8>>,
+    durable: BTreeMap<FilePath, Vec<u8>>,
+    names: BTreeMap<FileId, FilePath>,
+    /// Writes fail from now on.
+    pub(crate) broken: bool,
+}
+
+impl MemoryDisk {
+    /// Carries out `op`; nothing for operations without a completion.
+    pub(crate) fn run(&mut self, op: DiskOp) -> Option<IoDone> {
+        match op {
+            DiskOp::Open { file, path } => {
+                self.names.insert(file, path);
+                None
+            }
+            DiskOp::Close { .. } => None,
+            op => {
+                let id = op.id().expect("only Open and Close have none");
+                Some(IoDone { id, result: self.answer(op) })
+            }
+        }
+    }
+
+    fn answer(&mut self, op: DiskOp) -> Result<IoOk, IoError> {
+        if self.broken && !matches!(op, DiskOp::Read { .. } | DiskOp::Get { .. }) {
+            return Err(IoError::Failed("broken".to_owned()));
+        }
+        Ok(match op {
+            DiskOp::Read { file, position, len, .. } => IoOk::Read(self.read(file, position, len)),
+            DiskOp::Get { path, .. } => {
+                IoOk::Content(self.files.get(&path).map(|data| Bytes::copy_from_slice(data)))
+            }
+            DiskOp::List { path, .. } => IoOk::Listing(self.list(&path)),
+            DiskOp::Locate { plan, .. } => IoOk::Located(self.locate(&plan)?),
+            other => {
+                self.change(other);
+                IoOk::Done
+            }
+        })
+    }
+
+    fn change(&mut self, op: DiskOp) {
+        match op {
+            DiskOp::Write { file, position, data, .. } => {
+                let content = self.files.entry(self.names[&file].clone()).or_default();
+                let at = usize::try_from(position).unwrap();
+                content.truncate(at);
+                content.resize(at, 0);
+                data.iter().for_each(|part| content.extend_from_slice(part));
+            }
+            DiskOp::Sync { file, .. } => self.sync(&self.names[&file].clone()),
+            DiskOp::Truncate { file, len, .. } => {
+                let path = self.names[&file].clone();
+                let content = self.files.get_mut(&path).expect("truncated files exist");
+                content.truncate(usize::try_from(len).unwrap());
+                self.sync(&path);
+            }
+            DiskOp::Put { path, data, durable, .. } => {
+                self.files.insert(path.clone(), data.to_vec());
+                if durable {
+                    self.sync(&path);
+                }
+            }
+            DiskOp::Remove { path, .. } => {
+                let gone = |other: &FilePath| is_at_or_below(other, &path);
+                self.files.retain(|other, _| !gone(other));
+                self.durable.retain(|other, _| !gone(other));
+            }
+            DiskOp::Rename { from, to, .. } => {
+                move_all(&mut self.files, &from, &to);
+                move_all(&mut self.durable, &from, &to);
+            }
+            other => unreachable!("{other:?} changes nothing"),
+        }
+    }
+
+    fn sync(&mut self, path: &FilePath) {
+        if let Some(content) = self.files.get(path) {
+            self.durable.insert(path.clone(), content.clone());
+        }
+    }
+
+    fn read(&self, file: FileId, position: u64, len: u32) -> Bytes {
+        let content = self.files.get(&self.names[&file]).map_or(&[][..], Vec::as_slice);
+        let from = usize::try_from(position).unwrap().min(content.len());
+        let upto = (from + len as usize).min(content.len());
+        Bytes::copy_from_slice(&content[from..upto])
+    }
+
+    fn list(&self, path: &FilePath) -> Option<Vec<DirEntry>> {
+        let below = if path.path.is_empty() { String::new() } else { format!("{}/", path.path) };
+        let mut entries: BTreeMap<String, DirEntry> = BTreeMap::new();
+        for (file, content) in self.files.iter().filter(|(file, _)| file.dir == path.dir) {
+            let Some(rest) = file.path.strip_prefix(below.as_str()) else { continue };
+            let (name, is_dir) = rest.split_once('/').map_or((rest, false), |(dir, _)| (dir, true));
+            let len = if is_dir { 0 } else { content.len() as u64 };
+            let entry = DirEntry { name: name.to_owned(), is_dir, len, modified: Timestamp(0) };
+            entries.insert(name.to_owned(), entry);
+        }
+        (path.path.is_empty() || !entries.is_empty()).then(|| entries.into_values().collect())
+    }
+
+    /// Carries out a look-up.
+    pub(crate) fn locate(
+        &mut self,
+        plan: &LocatePlan,
+    ) -> Result<Option<crate::log::locate::Located>, IoError> {
+        locate(plan, &mut Reader { disk: self, file: plan.file })
+    }
+
+    /// The machine loses power: only what was synced is left.
+    pub(crate) fn lose_power(&mut self) {
+        self.files = self.durable.clone();
+        self.names.clear();
+    }
+
+    /// The process ends: the page cache stays.
+    pub(crate) fn kill(&mut self) {
+        self.names.clear();
+    }
+
+    /// Names of the files, in order.
+    pub(crate) fn names(&self) -> BTreeSet<String> {
+        self.files.keys().map(|path| path.path.to_string()).collect()
+    }
+}
+
+fn is_at_or_below(path: &FilePath, folder: &FilePath) -> bool {
+    let rest = path.path.strip_prefix(&*folder.path);
+    path.dir == folder.dir && rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+}
+
+fn move_all(files: &mut BTreeMap<FilePath, Vec<u8>>, from: &FilePath, to: &FilePath) {
+    let moved: Vec<_> = files.keys().filter(|path| is_at_or_below(path, from)).cloned().collect();
+    for old in moved {
+        let rest = old.path[from.path.len()..].to_owned();
+        if let Some(content) = files.remove(&old) {
+            files.insert(FilePath::new(to.dir, format!("{}{rest}", to.path)), content);
+        }
+    }
+}
+
+struct Reader<'a> {
+    disk: &'a MemoryDisk,
+    file: FileId,
+}
+
+impl ReadAt for Reader<'_> {
+    fn read(&mut self, position: u64, len: u32) -> Result<Bytes, IoError> {
+        Ok(self.disk.read(self.file, position, len))
+    }
+
+    fn get(&mut self, path: &FilePath) -> Result<Option<Bytes>, IoError> {
+        Ok(self.disk.files.get(path).map(|data| Bytes::copy_from_slice(data)))
+    }
+}

@@ -1,0 +1,172 @@
+//! Following the metadata: which partitions the shard has, and for what.
+
+use dohle_wire::id::PartitionIndex;
+
+use super::slot::{Gone, Opening};
+use super::*;
+use crate::disk::{FilePath, What};
+use crate::image::{PartitionImage, TopicImage};
+use crate::log::LogSettings;
+use crate::log::recover::{Recovery, RecoveryPlan, aside_name};
+use crate::node::shard_of;
+
+impl Shard {
+    pub(super) fn on_image(&mut self, now: Now, image: Arc<Image>, fx: &mut Fx<Effect>) {
+        let old = self.image.replace(Arc::clone(&image));
+        self.delete_missing(&image, fx);
+        for topic in image.topics.values() {
+            let same = old.as_ref().and_then(|old| old.topic(&topic.name));
+            if !same.is_some_and(|same| Arc::ptr_eq(same, topic)) {
+                self.follow_topic(now, topic, fx);
+            }
+        }
+        if old.is_none() {
+            self.begin_sweep(fx);
+        }
+        self.unpark(now, fx);
+    }
+
+    /// A topic that is no more, or whose name now belongs to another one, loses its partitions.
+    fn delete_missing(&mut self, image: &Image, fx: &mut Fx<Effect>) {
+        let gone: Vec<_> =
+            self.by_id.keys().filter(|id| !is_in(image, id)).copied().collect();
+        for id in gone {
+            if let Some(slot) = self.by_id.remove(&id) {
+                self.delete(slot, fx);
+            }
+        }
+    }
+
+    fn follow_topic(&mut self, now: Now, topic: &Arc<TopicImage>, fx: &mut Fx<Effect>) {
+        for (number, state) in topic.partitions.iter().enumerate() {
+            let index = PartitionIndex(i32::try_from(number).unwrap_or(i32::MAX));
+            let here = state.replicas.contains(&self.local());
+            if here && shard_of(&topic.name, index, self.shards) == self.id {
+                self.follow(now, topic, index, state, fx);
+            }
+        }
+    }
+
+    fn follow(
+        &mut self,
+        now: Now,
+        topic: &Arc<TopicImage>,
+        index: PartitionIndex,
+        state: &Arc<PartitionImage>,
+        fx: &mut Fx<Effect>,
+    ) {
+        let id = PartitionId { topic: topic.id, index };
+        let mut inner = std::mem::take(&mut self.inner);
+        match self.by_id.get(&id).and_then(|slot| self.slots.get_mut(slot)) {
+            Some(Slot::Open(partition)) => partition.on_image(&topic.config, state, &mut inner),
+            Some(Slot::Opening(opening)) => {
+                opening.config = Arc::clone(&topic.config);
+                opening.state = Arc::clone(state);
+            }
+            Some(Slot::Failed(_) | Slot::Deleting(_)) => {}
+            None => self.begin_opening(id, topic, state, fx),
+        }
+        self.carry_out(now, inner, fx);
+    }
+
+    fn begin_opening(
+        &mut self,
+        id: PartitionId,
+        topic: &Arc<TopicImage>,
+        state: &Arc<PartitionImage>,
+        fx: &mut Fx<Effect>,
+    ) {
+        let owner = self.next_slot;
+        self.next_slot += 1;
+        let name = format!("{}-{}", topic.name, id.index);
+        let dir = self.dir_of(state);
+        let checkpoints = &self.checkpoints;
+        let plan = RecoveryPlan {
+            owner,
+            generation: 1,
+            clean: checkpoints.clean,
+            recovery_point: checkpoints.recovery_points.get(&name).copied().unwrap_or(Offset(0)),
+            log_start: checkpoints.log_starts.get(&name).copied(),
+            folder: FilePath::new(dir, name),
+            topic_id: topic.id,
+            settings: LogSettings::from_topic(&topic.config, self.mutants),
+        };
+        self.by_id.insert(id, owner);
+        if self.failed_dirs.contains(&dir) {
+            self.slots.insert(owner, Slot::Failed(Gone { id, folder: plan.folder }));
+            return;
+        }
+        let opening = Opening {
+            id,
+            recovery: Recovery::begin(plan, fx),
+            config: Arc::clone(&topic.config),
+            state: Arc::clone(state),
+        };
+        self.slots.insert(owner, Slot::Opening(Box::new(opening)));
+    }
+
+    /// The data directory that the metadata gave to this node's replica; the first one when it
+    /// says nothing.
+    fn dir_of(&self, state: &PartitionImage) -> u16 {
+        let at = state.replicas.iter().position(|replica| *replica == self.local());
+        let wanted = at.and_then(|at| state.directories.get(at));
+        let known = self.image.as_ref().and_then(|image| image.brokers.get(&self.local()));
+        let found = known.and_then(|broker| {
+            broker.log_dirs.iter().position(|dir| Some(dir) == wanted)
+        });
+        found.and_then(|at| u16::try_from(at).ok()).unwrap_or(0)
+    }
+
+    /// Renames the folder out of the way at once, so that a new topic may take the name, and
+    /// then removes it.
+    fn delete(&mut self, slot: u32, fx: &mut Fx<Effect>) {
+        let Some(held) = self.slots.remove(&slot) else { return };
+        let (id, from) = match held {
+            Slot::Open(mut partition) => {
+                let folder = partition.log().folder().clone();
+                let mut inner = std::mem::take(&mut self.inner);
+                partition.abandon(ErrorCode::UnknownTopicOrPartition, &mut inner);
+                for effect in inner.drain() {
+                    match effect {
+                        partition::Effect::Disk(op) => fx.push(Effect::Disk(op)),
+                        partition::Effect::Answer(reply, answer) => answer_to(reply, answer, fx),
+                        partition::Effect::Readable { watchers, bytes } => {
+                            self.watches.on_readable(&watchers, bytes, fx);
+                        }
+                        partition::Effect::Failed(_) => {}
+                    }
+                }
+                self.inner = inner;
+                (partition.id(), folder)
+            }
+            Slot::Opening(opening) => (opening.id, opening.recovery.folder().clone()),
+            Slot::Failed(_) | Slot::Deleting(_) => return,
+        };
+        let to = FilePath::new(from.dir, aside_name(&from.path, id.topic, "delete"));
+        let io = IoId { owner: slot, generation: 2, what: What::Side, end: 0 };
+        fx.push(Effect::Disk(DiskOp::Rename { id: io, from, to: to.clone() }));
+        self.slots.insert(slot, Slot::Deleting(Gone { id, folder: to }));
+    }
+
+    /// The folder of a deleted partition was renamed, then removed.
+    pub(super) fn on_deleted(&mut self, slot: u32, done: &IoDone, fx: &mut Fx<Effect>) {
+        if done.id.generation != 2 {
+            return;
+        }
+        let Some(Slot::Deleting(gone)) = self.slots.get(&slot) else { return };
+        if let Err(error) = &done.result {
+            let text = format!("{} could not be removed: {error}", gone.folder.path);
+            note(Level::Warn, text, fx);
+        }
+        if done.id.end == 0 && done.result.is_ok() {
+            let id = IoId { end: 1, ..done.id };
+            fx.push(Effect::Disk(DiskOp::Remove { id, path: gone.folder.clone() }));
+        } else {
+            self.slots.remove(&slot);
+        }
+    }
+}
+
+fn is_in(image: &Image, id: &PartitionId) -> bool {
+    image.topic_by_id(&id.topic).is_some_and(|topic| topic.partition(id.index).is_some())
+}

@@ -1,0 +1,208 @@
+//! Coming up, checkpoints, failing directories, stopping.
+
+use super::slot::Gone;
+use super::*;
+use crate::disk::{DirEntry, FilePath, IoOk, What};
+use crate::log::recover::{Recovered, aside_name};
+use crate::mail::LogCheckpoint;
+
+impl Shard {
+    pub(super) fn on_start(&mut self, checkpoints: Arc<Checkpoints>, _fx: &mut Fx<Effect>) {
+        self.checkpoints = checkpoints;
+    }
+
+    /// The first shard looks through the data directories once: folders of deletions that a crash
+    /// cut short go, folders that no topic owns are set aside.
+    pub(super) fn begin_sweep(&mut self, fx: &mut Fx<Effect>) {
+        if self.id != ShardId(0) {
+            return;
+        }
+        for dir in 0..self.config.log_dirs.len().max(1) {
+            let dir = u16::try_from(dir).unwrap_or(u16::MAX);
+            let id = sweep_id(i64::from(dir));
+            self.sweeping += 1;
+            fx.push(Effect::Disk(DiskOp::List { id, path: FilePath::new(dir, "") }));
+        }
+    }
+
+    pub(super) fn on_sweep(&mut self, _now: Now, done: IoDone, fx: &mut Fx<Effect>) {
+        self.sweeping -= 1;
+        let dir = u16::try_from(done.id.end).unwrap_or(0);
+        match done.result {
+            Ok(IoOk::Listing(Some(entries))) => self.sweep(dir, &entries, fx),
+            Ok(_) => {}
+            Err(error) => note(Level::Warn, format!("a data directory: {error}"), fx),
+        }
+    }
+
+    fn sweep(&mut self, dir: u16, entries: &[DirEntry], fx: &mut Fx<Effect>) {
+        for entry in entries.iter().filter(|entry| entry.is_dir) {
+            let path = FilePath::new(dir, entry.name.as_str());
+            let id = sweep_id(i64::from(dir));
+            if entry.name.ends_with("-delete") {
+                self.sweeping += 1;
+                fx.push(Effect::Disk(DiskOp::Remove { id, path }));
+            } else if self.is_stray(&entry.name) {
+                self.sweeping += 1;
+                let to = FilePath::new(dir, aside_name(&entry.name, Default::default(), "stray"));
+                let text = format!("{}: no such topic, moved to {}", entry.name, to.path);
+                note(Level::Warn, text, fx);
+                fx.push(Effect::Disk(DiskOp::Rename { id, from: path, to }));
+            }
+        }
+    }
+
+    /// Whether a folder is named like a partition that the metadata does not have.
+    fn is_stray(&self, name: &str) -> bool {
+        let Some((topic, number)) = name.rsplit_once('-') else { return false };
+        let Ok(number) = number.parse::<i32>() else { return false };
+        let known = self.image.as_ref().and_then(|image| image.topic(topic));
+        let index = dohle_wire::id::PartitionIndex(number);
+        topic != "__cluster_metadata" && known.is_none_or(|t| t.partition(index).is_none())
+    }
+
+    pub(super) fn on_recovery(
+        &mut self,
+        now: Now,
+        slot: u32,
+        done: IoDone,
+        mut inner: Fx<partition::Effect>,
+        fx: &mut Fx<Effect>,
+    ) {
+        let mut files = self.files.clone();
+        let Some(Slot::Opening(opening)) = self.slots.get_mut(&slot) else { return };
+        let recovered = opening.recovery.step(now, done, &mut files, &mut inner);
+        self.files = files;
+        match recovered {
+            Recovered::Working => self.carry_out(now, inner, fx),
+            Recovered::Done(log, found) => {
+                if let Some(text) = found {
+                    note(Level::Warn, text, fx);
+                }
+                self.serve(now, slot, *log, inner, fx);
+            }
+            Recovered::Failed(why) => {
+                self.carry_out(now, inner, fx);
+                note(Level::Error, why, fx);
+                self.set_failed(slot);
+                self.unpark(now, fx);
+            }
+        }
+    }
+
+    /// An opened log becomes a partition that serves.
+    fn serve(
+        &mut self,
+        now: Now,
+        slot: u32,
+        log: crate::log::Log,
+        mut inner: Fx<partition::Effect>,
+        fx: &mut Fx<Effect>,
+    ) {
+        let Some(Slot::Opening(opening)) = self.slots.remove(&slot) else { return };
+        let mut partition = Partition::new(
+            opening.id,
+            self.local(),
+            log,
+            Arc::clone(&opening.config),
+            Arc::clone(&opening.state),
+            self.mutants,
+        );
+        partition.on_image(&opening.config, &opening.state, &mut inner);
+        if self.stopping == Stopping::Closing {
+            partition.close(&mut inner);
+        }
+        self.slots.insert(slot, Slot::Open(Box::new(partition)));
+        self.carry_out(now, inner, fx);
+        self.unpark(now, fx);
+    }
+
+    fn set_failed(&mut self, slot: u32) {
+        let gone = match self.slots.remove(&slot) {
+            Some(Slot::Open(p)) => Gone { id: p.id(), folder: p.log().folder().clone() },
+            Some(Slot::Opening(o)) => Gone { id: o.id, folder: o.recovery.folder().clone() },
+            Some(Slot::Failed(gone) | Slot::Deleting(gone)) => gone,
+            None => return,
+        };
+        self.slots.insert(slot, Slot::Failed(gone));
+    }
+
+    /// Nothing of a data directory is served once one of its disk operations failed: what the
+    /// page cache says may not be on the disk any more (no retry in place).
+    pub(super) fn on_dir_failed(&mut self, now: Now, dir: u16, why: &str, fx: &mut Fx<Effect>) {
+        if self.failed_dirs.contains(&dir) {
+            return;
+        }
+        self.failed_dirs.push(dir);
+        let dead: Vec<u32> = self.slots.iter().filter(|(_, s)| dir_of(s) == dir).map(|(k, _)| *k).collect();
+        let mut inner = std::mem::take(&mut self.inner);
+        for slot in dead {
+            if let Some(partition) = self.slots.get_mut(&slot).and_then(Slot::open_mut) {
+                partition.abandon(ErrorCode::KafkaStorageError, &mut inner);
+            }
+            self.set_failed(slot);
+        }
+        let text = why.to_owned();
+        fx.push(Effect::Control(ToControl::DirFailed { dir, why: text }));
+        self.carry_out(now, inner, fx);
+        self.unpark(now, fx);
+    }
+
+    /// Says once that every log of the first image is open.
+    pub(super) fn announce(&mut self, fx: &mut Fx<Effect>) {
+        let opening = self.slots.values().any(Slot::is_opening);
+        if !self.announced && self.image.is_some() && self.sweeping == 0 && !opening {
+            self.announced = true;
+            fx.push(Effect::Control(ToControl::Ready(self.id)));
+        }
+    }
+
+    pub(super) fn report_checkpoint(&self, fx: &mut Fx<Effect>) {
+        let logs = self.partitions().map(|partition| {
+            let log = partition.log();
+            let first = log.segments().first().map(|segment| segment.base);
+            let start = log.log_start();
+            LogCheckpoint {
+                name: Arc::clone(&log.folder().path),
+                dir: log.folder().dir,
+                recovery_point: log.recovery_point(),
+                log_start: (first != Some(start) && start.0 > 0).then_some(start),
+                high_watermark: partition.high_watermark(),
+            }
+        });
+        let logs = logs.collect();
+        fx.push(Effect::Control(ToControl::Checkpoint { shard: self.id, logs }));
+    }
+
+    pub(super) fn on_stop(&mut self, now: Now, fx: &mut Fx<Effect>) {
+        if self.stopping != Stopping::No {
+            return;
+        }
+        self.stopping = Stopping::Closing;
+        let mut inner = std::mem::take(&mut self.inner);
+        for partition in self.slots.values_mut().filter_map(Slot::open_mut) {
+            partition.close(&mut inner);
+        }
+        self.carry_out(now, inner, fx);
+    }
+
+    pub(super) fn finish_stop(&mut self, fx: &mut Fx<Effect>) {
+        if self.stopping == Stopping::Closing && self.slots.values().all(Slot::is_settled) {
+            self.stopping = Stopping::Done;
+            self.report_checkpoint(fx);
+            fx.push(Effect::Control(ToControl::Stopped(self.id)));
+        }
+    }
+}
+
+fn dir_of(slot: &Slot) -> u16 {
+    match slot {
+        Slot::Open(partition) => partition.log().folder().dir,
+        Slot::Opening(opening) => opening.recovery.folder().dir,
+        Slot::Failed(gone) | Slot::Deleting(gone) => gone.folder.dir,
+    }
+}
+
+fn sweep_id(dir: i64) -> IoId {
+    IoId { owner: IoId::UNIT, generation: 0, what: What::Meta, end: dir }
+}

@@ -1,0 +1,358 @@
+//! A shard: some of a node's partitions and the router between them and the rest.
+//!
+//! State: partitions by slot (open, being opened, failed, being deleted), requests that have to
+//! wait for an image or for a log to open, reads and look-ups under way, watched reads. Inputs:
+//! mail, ends of disk operations, ticks.
+//!
+//! Invariants: a partition of the image that hashes to this shard has exactly one slot, any other
+//! has none; a request is answered once; requests for one partition are handled in the order
+//! they came, waiting ones first.
+//!
+//! Must never know: connections, wire versions, the metadata log.
+
+mod image;
+mod lifecycle;
+mod reads;
+mod slot;
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use dohle_wire::error::ErrorCode;
+use dohle_wire::id::{NodeId, Offset};
+use dohle_wire::record::Codecs;
+
+use self::reads::{Reads, Watches};
+use self::slot::Slot;
+use crate::config::broker::BrokerConfig;
+use crate::disk::{DiskOp, FileIds, IoDone, IoId};
+use crate::fx::Fx;
+use crate::image::Image;
+use crate::mail::{
+    Answer, Checkpoints, PartitionId, ReplyTo, SessionId, ShardId, ToControl, ToSession, ToShard,
+};
+use crate::mutant::Mutants;
+use crate::partition::{self, Partition};
+use crate::time::{Deadline, Instant, Now, earlier};
+
+/// What a shard reacts to.
+#[derive(Clone, Debug)]
+pub enum Input {
+    /// From a session or from control.
+    Mail(ToShard),
+    /// A disk operation ended.
+    Io(IoDone),
+    /// The deadline passed.
+    Tick,
+}
+
+/// What a shard wants done.
+#[derive(Clone, Debug)]
+pub enum Effect {
+    /// Do something on a disk.
+    Disk(DiskOp),
+    /// Mail to a session; a session that is gone is no error.
+    Session(SessionId, ToSession),
+    /// Mail to control.
+    Control(ToControl),
+    /// Tell the operator.
+    Note(Note),
+}
+
+impl From<DiskOp> for Effect {
+    fn from(op: DiskOp) -> Self {
+        Self::Disk(op)
+    }
+}
+
+/// Something an operator should read.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Note {
+    /// How urgent.
+    pub level: Level,
+    /// One sentence.
+    pub text: Arc<str>,
+}
+
+/// How urgent a note is.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub enum Level {
+    /// Routine.
+    Info,
+    /// Worth a look.
+    Warn,
+    /// Something is broken.
+    Error,
+}
+
+/// Some of a node's partitions.
+#[derive(Clone)]
+pub struct Shard {
+    id: ShardId,
+    shards: u16,
+    config: Arc<BrokerConfig>,
+    codecs: Arc<dyn Codecs>,
+    mutants: Mutants,
+    files: FileIds,
+    image: Option<Arc<Image>>,
+    checkpoints: Arc<Checkpoints>,
+    slots: BTreeMap<u32, Slot>,
+    by_id: BTreeMap<PartitionId, u32>,
+    next_slot: u32,
+    parked: Vec<ToShard>,
+    reads: Reads,
+    watches: Watches,
+    inner: Fx<partition::Effect>,
+    failed_dirs: Vec<u16>,
+    /// Listings of data directories and moves that have to end before the shard is ready.
+    sweeping: u32,
+    announced: bool,
+    stopping: Stopping,
+    next_expiry: Option<Instant>,
+}
+
+/// How far a clean stop has come.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+enum Stopping {
+    No,
+    Closing,
+    Done,
+}
+
+/// Producers are looked through this often (Kafka: 10 minutes).
+const EXPIRY_INTERVAL_MS: i64 = 600_000;
+
+impl Shard {
+    /// Shard `id` of `shards`, without partitions until it is given an image.
+    #[must_use]
+    pub fn new(
+        id: ShardId,
+        shards: u16,
+        config: Arc<BrokerConfig>,
+        codecs: Arc<dyn Codecs>,
+    ) -> Self {
+        Self {
+            id,
+            shards,
+            config,
+            codecs,
+            mutants: Mutants::default(),
+            files: FileIds::of_unit(id.0 + 1),
+            image: None,
+            checkpoints: Arc::default(),
+            slots: BTreeMap::new(),
+            by_id: BTreeMap::new(),
+            next_slot: 0,
+            parked: Vec::new(),
+            reads: Reads::default(),
+            watches: Watches::default(),
+            inner: Fx::new(),
+            failed_dirs: Vec::new(),
+            sweeping: 0,
+            announced: false,
+            stopping: Stopping::No,
+            next_expiry: None,
+        }
+    }
+
+    /// Plants bugs in every partition made from now on.
+    pub fn plant(&mut self, mutants: Mutants) {
+        self.mutants = mutants;
+    }
+
+    /// The open partitions, for checkers.
+    pub fn partitions(&self) -> impl Iterator<Item = &Partition> {
+        self.slots.values().filter_map(Slot::open)
+    }
+
+    /// Takes in one input.
+    pub fn step(&mut self, now: Now, input: Input, fx: &mut Fx<Effect>) {
+        match input {
+            Input::Mail(mail) => self.on_mail(now, mail, fx),
+            Input::Io(done) => self.on_io(now, done, fx),
+            Input::Tick => self.on_tick(now, fx),
+        }
+        self.announce(fx);
+        self.finish_stop(fx);
+        self.invariants();
+    }
+
+    /// When the shard next wants a tick.
+    #[must_use]
+    pub fn deadline(&self) -> Deadline {
+        let expiry = self.next_expiry.map(|at| (at, "producer.id.expiration.ms"));
+        self.partitions().map(Partition::deadline).fold(expiry, earlier)
+    }
+
+    /// Asserts what must always hold and can be seen at once.
+    pub fn invariants(&self) {
+        assert!(self.by_id.len() <= self.slots.len(), "a partition has exactly one slot");
+        assert!(
+            self.stopping != Stopping::Done || self.slots.values().all(Slot::is_settled),
+            "a stopped shard has nothing open"
+        );
+    }
+
+    fn on_mail(&mut self, now: Now, mail: ToShard, fx: &mut Fx<Effect>) {
+        if self.must_wait(&mail) {
+            self.parked.push(mail);
+            return;
+        }
+        match mail {
+            ToShard::Start(checkpoints) => self.on_start(checkpoints, fx),
+            ToShard::Image(image) => self.on_image(now, image, fx),
+            ToShard::Produce(produce) => self.on_produce(now, &produce, fx),
+            ToShard::Read(read) => self.on_read(read, fx),
+            ToShard::Unwatch { session, request } => self.on_unwatch((session, request)),
+            ToShard::ListOffset { reply, partition, query, .. } => {
+                self.on_list_offset(reply, partition, &query, fx);
+            }
+            ToShard::DeleteRecords { reply, partition, before, .. } => {
+                self.on_delete_records(now, reply, partition, before, fx);
+            }
+            ToShard::EpochEnd { reply, partition, query, .. } => {
+                let answer = self.open(&partition).and_then(|p| p.on_epoch_end(&query));
+                answer_to(reply, Answer::EpochEnd(answer), fx);
+            }
+            ToShard::LogSizes { reply } => self.on_log_sizes(reply, fx),
+            ToShard::Checkpoint => self.report_checkpoint(fx),
+            ToShard::Stop => self.on_stop(now, fx),
+        }
+    }
+
+    /// Whether a request has to wait: for the image it was routed by, or for a log to open.
+    fn must_wait(&self, mail: &ToShard) -> bool {
+        let (seen, partitions) = match mail {
+            ToShard::Produce(produce) => (produce.seen, vec![produce.partition]),
+            ToShard::Read(read) => (read.seen, read.parts.iter().map(|p| p.partition).collect()),
+            ToShard::ListOffset { seen, partition, .. }
+            | ToShard::DeleteRecords { seen, partition, .. }
+            | ToShard::EpochEnd { seen, partition, .. } => (*seen, vec![*partition]),
+            _ => return false,
+        };
+        let known = self.image.as_ref().map_or(Offset(-1), |image| image.offset);
+        seen > known || partitions.iter().any(|id| self.slot(id).is_some_and(Slot::is_opening))
+    }
+
+    /// Handles what waited, in the order it came; what still has to wait stays.
+    fn unpark(&mut self, now: Now, fx: &mut Fx<Effect>) {
+        for mail in std::mem::take(&mut self.parked) {
+            self.on_mail(now, mail, fx);
+        }
+    }
+
+    fn slot(&self, id: &PartitionId) -> Option<&Slot> {
+        self.by_id.get(id).and_then(|slot| self.slots.get(slot))
+    }
+
+    /// An open partition.
+    ///
+    /// # Errors
+    /// UNKNOWN_TOPIC_OR_PARTITION, KAFKA_STORAGE_ERROR.
+    fn open(&self, id: &PartitionId) -> Result<&Partition, ErrorCode> {
+        self.slot(id).ok_or(ErrorCode::UnknownTopicOrPartition)?.partition()
+    }
+
+    fn open_mut(&mut self, id: &PartitionId) -> Result<(u32, &mut Partition), ErrorCode> {
+        let slot = *self.by_id.get(id).ok_or(ErrorCode::UnknownTopicOrPartition)?;
+        let held = self.slots.get_mut(&slot).ok_or(ErrorCode::UnknownTopicOrPartition)?;
+        held.partition_mut().map(|partition| (slot, partition))
+    }
+
+    fn on_produce(&mut self, now: Now, produce: &crate::mail::Produce, fx: &mut Fx<Effect>) {
+        let mut files = self.files.clone();
+        let mut inner = std::mem::take(&mut self.inner);
+        match self.open_mut(&produce.partition) {
+            Ok((_, partition)) => partition.on_produce(now, produce, &mut files, &mut inner),
+            Err(code) => {
+                answer_to(produce.reply, Answer::Produced(Err(code.into())), fx);
+            }
+        }
+        self.files = files;
+        self.next_expiry.get_or_insert(now.mono.plus_ms(EXPIRY_INTERVAL_MS));
+        self.carry_out(now, inner, fx);
+    }
+
+    fn on_delete_records(
+        &mut self,
+        now: Now,
+        reply: ReplyTo,
+        id: PartitionId,
+        before: Option<Offset>,
+        fx: &mut Fx<Effect>,
+    ) {
+        let mut inner = std::mem::take(&mut self.inner);
+        let answer = match self.open_mut(&id) {
+            Ok((_, partition)) => partition.on_delete_records(before, &mut inner),
+            Err(code) => Err(code.into()),
+        };
+        answer_to(reply, Answer::Deleted(answer), fx);
+        self.carry_out(now, inner, fx);
+    }
+
+    /// Passes on what a partition wants done, and gives the buffer back.
+    fn carry_out(&mut self, now: Now, mut inner: Fx<partition::Effect>, fx: &mut Fx<Effect>) {
+        let mut failed = None;
+        for effect in inner.drain() {
+            match effect {
+                partition::Effect::Disk(op) => fx.push(Effect::Disk(op)),
+                partition::Effect::Answer(reply, answer) => answer_to(reply, answer, fx),
+                partition::Effect::Readable { watchers, bytes } => {
+                    self.watches.on_readable(&watchers, bytes, fx);
+                }
+                partition::Effect::Failed(why) => failed = Some(why),
+            }
+        }
+        self.inner = inner;
+        if let Some(why) = failed {
+            self.on_dir_failed(now, 0, &why, fx);
+        }
+    }
+
+    fn on_io(&mut self, now: Now, done: IoDone, fx: &mut Fx<Effect>) {
+        if done.id.owner == IoId::UNIT {
+            return self.on_sweep(now, done, fx);
+        }
+        if done.id.what == crate::disk::What::Locate {
+            return self.on_located(now, done, fx);
+        }
+        let slot = done.id.owner;
+        let mut inner = std::mem::take(&mut self.inner);
+        match self.slots.get_mut(&slot) {
+            Some(Slot::Open(partition)) => partition.on_io(&done, &mut inner),
+            Some(Slot::Opening(_)) => return self.on_recovery(now, slot, done, inner, fx),
+            Some(Slot::Deleting(_)) => self.on_deleted(slot, &done, fx),
+            Some(Slot::Failed(_)) | None => {}
+        }
+        self.carry_out(now, inner, fx);
+    }
+
+    fn on_tick(&mut self, now: Now, fx: &mut Fx<Effect>) {
+        let expire = self.next_expiry.is_some_and(|at| at <= now.mono);
+        let horizon = now.wall.0.saturating_sub(self.config.producer_id_expiration_ms);
+        let mut inner = std::mem::take(&mut self.inner);
+        for partition in self.slots.values_mut().filter_map(Slot::open_mut) {
+            partition.on_tick(now, &mut inner);
+            if expire {
+                partition.expire_producers(dohle_wire::id::Timestamp(horizon));
+            }
+        }
+        if expire {
+            self.next_expiry = Some(now.mono.plus_ms(EXPIRY_INTERVAL_MS));
+        }
+        self.carry_out(now, inner, fx);
+    }
+
+    fn local(&self) -> NodeId {
+        NodeId(self.config.node_id)
+    }
+}
+
+/// Sends an answer to the session that asked.
+fn answer_to(reply: ReplyTo, answer: Answer, fx: &mut Fx<Effect>) {
+    fx.push(Effect::Session(reply.session, ToSession::Answer { reply, answer }));
+}
+
+fn note(level: Level, text: impl Into<Arc<str>>, fx: &mut Fx<Effect>) {
+    fx.push(Effect::Note(Note { level, text: text.into() }));
+}

@@ -1,0 +1,220 @@
+//! Fetches: reading several partitions, waiting for look-ups, watching for more.
+
+use dohle_wire::id::PartitionIndex;
+
+use super::*;
+use crate::disk::What;
+use crate::mail::{LogSize, OffsetQuery, Read, ReadOutcome, Readable};
+use crate::partition::{Lookup, LookupFor, Sought, Watcher, completed};
+
+/// Reads and look-ups under way.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Reads {
+    next: i64,
+    lookups: BTreeMap<i64, (Lookup, Asker)>,
+    gathering: BTreeMap<i64, Gathering>,
+}
+
+/// Who wants to know what a look-up finds.
+#[derive(Clone, Debug)]
+enum Asker {
+    /// Part `at` of a gathering read.
+    Read { gathering: i64, at: usize },
+    /// A ListOffsets.
+    Offset { reply: ReplyTo, partition: PartitionId },
+}
+
+/// A read that waits for look-ups.
+#[derive(Clone, Debug)]
+struct Gathering {
+    read: Read,
+    outcomes: Vec<ReadOutcome>,
+    missing: usize,
+}
+
+impl Reads {
+    fn token(&mut self) -> i64 {
+        self.next += 1;
+        self.next
+    }
+
+    fn look_up(&mut self, slot: u32, lookup: Lookup, asker: Asker, fx: &mut Fx<Effect>) {
+        let token = self.token();
+        let id = IoId { owner: slot, generation: 0, what: What::Locate, end: token };
+        fx.push(Effect::Disk(DiskOp::Locate { id, plan: lookup.plan.clone() }));
+        self.lookups.insert(token, (lookup, asker));
+    }
+}
+
+/// Reads that are told when more can be read, with the bytes they still want.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Watches {
+    wanted: BTreeMap<Watcher, u64>,
+    over: Vec<Watcher>,
+}
+
+impl Watches {
+    /// Wakes the watchers whose wish is fulfilled.
+    pub(super) fn on_readable(&mut self, watchers: &[Watcher], bytes: u64, fx: &mut Fx<Effect>) {
+        for watcher in watchers {
+            let Some(wanted) = self.wanted.get_mut(watcher) else { continue };
+            *wanted = wanted.saturating_sub(bytes);
+            if *wanted == 0 {
+                self.wanted.remove(watcher);
+                self.over.push(*watcher);
+                let (session, request) = *watcher;
+                fx.push(Effect::Session(session, ToSession::Wake { request }));
+            }
+        }
+    }
+}
+
+impl Shard {
+    pub(super) fn on_read(&mut self, read: Read, fx: &mut Fx<Effect>) {
+        let gathering = self.reads.token();
+        let mut outcomes = Vec::with_capacity(read.parts.len());
+        let mut missing = 0;
+        for (at, part) in read.parts.iter().enumerate() {
+            let sought = self.open(&part.partition).and_then(|p| p.on_read(part, read.isolation));
+            let result = match sought {
+                Err(code) => Err(code),
+                Ok(Sought::Known(readable)) => Ok(readable),
+                Ok(Sought::Lookup(lookup)) => {
+                    missing += 1;
+                    let slot = self.by_id[&part.partition];
+                    self.reads.look_up(slot, lookup, Asker::Read { gathering, at }, fx);
+                    Err(ErrorCode::UnknownServerError)
+                }
+            };
+            outcomes.push(ReadOutcome { slot: part.slot, result });
+        }
+        let gathered = Gathering { read, outcomes, missing };
+        if missing == 0 {
+            self.finish_read(gathered, fx);
+        } else {
+            self.reads.gathering.insert(gathering, gathered);
+        }
+    }
+
+    fn finish_read(&mut self, gathered: Gathering, fx: &mut Fx<Effect>) {
+        let Gathering { read, outcomes, .. } = gathered;
+        let bytes: u64 = outcomes.iter().map(readable_bytes).sum();
+        let failed = outcomes.iter().any(|outcome| outcome.result.is_err());
+        if let Some(wanted) = read.watch.filter(|wanted| bytes < *wanted && !failed) {
+            self.watch(&read, wanted - bytes);
+        }
+        answer_to(read.reply, Answer::Read(outcomes), fx);
+    }
+
+    fn watch(&mut self, read: &Read, wanted: u64) {
+        self.forget_watches();
+        let watcher = (read.reply.session, read.reply.request);
+        self.watches.wanted.insert(watcher, wanted);
+        for part in &read.parts {
+            if let Ok((_, partition)) = self.open_mut(&part.partition) {
+                partition.unwatch(watcher);
+                partition.watch(watcher);
+            }
+        }
+    }
+
+    pub(super) fn on_unwatch(&mut self, watcher: Watcher) {
+        if self.watches.wanted.remove(&watcher).is_some() {
+            self.watches.over.push(watcher);
+        }
+        self.forget_watches();
+    }
+
+    /// Takes watchers whose watch is over out of the partitions.
+    fn forget_watches(&mut self) {
+        for watcher in std::mem::take(&mut self.watches.over) {
+            for partition in self.slots.values_mut().filter_map(Slot::open_mut) {
+                partition.unwatch(watcher);
+            }
+        }
+    }
+
+    pub(super) fn on_list_offset(
+        &mut self,
+        reply: ReplyTo,
+        id: PartitionId,
+        query: &OffsetQuery,
+        fx: &mut Fx<Effect>,
+    ) {
+        let sought = self.open(&id).and_then(|partition| partition.on_list_offset(query));
+        match sought {
+            Err(code) => answer_to(reply, Answer::Offset(Err(code)), fx),
+            Ok(Sought::Known(found)) => answer_to(reply, Answer::Offset(Ok(found)), fx),
+            Ok(Sought::Lookup(lookup)) => {
+                let slot = self.by_id[&id];
+                self.reads.look_up(slot, lookup, Asker::Offset { reply, partition: id }, fx);
+            }
+        }
+    }
+
+    pub(super) fn on_located(&mut self, now: Now, done: IoDone, fx: &mut Fx<Effect>) {
+        let Some((lookup, asker)) = self.reads.lookups.remove(&done.id.end) else { return };
+        let found = match done.result {
+            Ok(crate::disk::IoOk::Located(found)) => Ok(found),
+            Ok(_) => Err("a look-up answered with something else".to_owned()),
+            Err(error) => Err(error.to_string()),
+        };
+        match (asker, lookup.purpose) {
+            (Asker::Read { gathering, at }, LookupFor::Read { answer, max_bytes }) => {
+                let result = found
+                    .map(|found| completed(*answer, max_bytes, &lookup.plan, found.as_ref()))
+                    .map_err(|why| self.look_up_failed(now, &why, fx));
+                self.on_gathered(gathering, at, result, fx);
+            }
+            (Asker::Offset { reply, partition }, LookupFor::Time(time)) => {
+                let answer = match found {
+                    Ok(found) => self
+                        .open(&partition)
+                        .map(|p| p.timed(time, found.as_ref(), &*self.codecs)),
+                    Err(why) => Err(self.look_up_failed(now, &why, fx)),
+                };
+                answer_to(reply, Answer::Offset(answer), fx);
+            }
+            (asker, _) => unreachable!("{asker:?} asked for something else"),
+        }
+    }
+
+    /// A read that fails is told to the operator and answered; whether the disk is broken, the
+    /// next write will say.
+    fn look_up_failed(&self, _now: Now, why: &str, fx: &mut Fx<Effect>) -> ErrorCode {
+        note(Level::Error, format!("a read failed: {why}"), fx);
+        ErrorCode::KafkaStorageError
+    }
+
+    fn on_gathered(
+        &mut self,
+        token: i64,
+        at: usize,
+        result: Result<Readable, ErrorCode>,
+        fx: &mut Fx<Effect>,
+    ) {
+        let Some(gathering) = self.reads.gathering.get_mut(&token) else { return };
+        gathering.outcomes[at].result = result;
+        gathering.missing -= 1;
+        if gathering.missing == 0
+            && let Some(gathered) = self.reads.gathering.remove(&token)
+        {
+            self.finish_read(gathered, fx);
+        }
+    }
+
+    pub(super) fn on_log_sizes(&self, reply: ReplyTo, fx: &mut Fx<Effect>) {
+        let sizes = self.partitions().map(|partition| LogSize {
+            partition: partition.id(),
+            dir: partition.log().folder().dir,
+            bytes: partition.log().size(),
+        });
+        let mut sizes: Vec<_> = sizes.collect();
+        sizes.sort_by_key(|size| (size.partition.topic, PartitionIndex(size.partition.index.0)));
+        answer_to(reply, Answer::Sizes(sizes), fx);
+    }
+}
+
+fn readable_bytes(outcome: &ReadOutcome) -> u64 {
+    outcome.result.as_ref().map_or(0, |readable| readable.records.len() as u64)
+}
