@@ -139,8 +139,10 @@ pub fn search(bytes: &[u8], base: Offset, target: Offset) -> u64 {
 /// Reads a whole offset index of a segment of `size` bytes; `None` if it cannot be trusted.
 #[must_use]
 pub fn parse_offsets(bytes: &[u8], size: u64) -> Option<Vec<OffsetEntry>> {
-    let entries: Vec<_> = (0..live_entries(bytes)).filter_map(|at| offset_entry(bytes, at)).collect();
-    let rising = entries.windows(2).all(|w| w[0].relative < w[1].relative && w[0].position < w[1].position);
+    let entries: Vec<_> =
+        (0..live_entries(bytes)).filter_map(|at| offset_entry(bytes, at)).collect();
+    let rising =
+        entries.windows(2).all(|w| w[0].relative < w[1].relative && w[0].position < w[1].position);
     let inside = entries.last().is_none_or(|last| u64::from(last.position) < size);
     (rising && inside && bytes.len() % OFFSET_ENTRY == 0).then_some(entries)
 }
@@ -148,8 +150,10 @@ pub fn parse_offsets(bytes: &[u8], size: u64) -> Option<Vec<OffsetEntry>> {
 /// Reads a whole time index; `None` if it cannot be trusted.
 #[must_use]
 pub fn parse_times(bytes: &[u8]) -> Option<Vec<TimeEntry>> {
-    let mut entries: Vec<TimeEntry> = bytes.chunks_exact(TIME_ENTRY).filter_map(time_entry).collect();
-    while entries.len() > 1 && entries.last().is_some_and(|e| e.timestamp.0 == 0 && e.relative == 0) {
+    let mut entries: Vec<TimeEntry> =
+        bytes.chunks_exact(TIME_ENTRY).filter_map(time_entry).collect();
+    while entries.len() > 1 && entries.last().is_some_and(|e| e.timestamp.0 == 0 && e.relative == 0)
+    {
         entries.pop();
     }
     let rising = entries.windows(2).all(|w| w[0].timestamp <= w[1].timestamp);
@@ -164,7 +168,10 @@ mod tests {
         let mut indexes = Indexes::default();
         for at in 1..100_u32 {
             indexes.offsets.push(OffsetEntry { relative: at * 10, position: at * 5000 });
-            indexes.push_time(TimeEntry { timestamp: Timestamp(i64::from(at) * 7), relative: at * 10 });
+            indexes.push_time(TimeEntry {
+                timestamp: Timestamp(i64::from(at) * 7),
+                relative: at * 10,
+            });
         }
         indexes
     }

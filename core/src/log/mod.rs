@@ -30,13 +30,13 @@ use dohle_wire::error::ErrorCode;
 use dohle_wire::id::{LeaderEpoch, Offset, Timestamp, TopicId};
 use dohle_wire::record::{BATCH_HEADER_LEN, BatchHeader};
 
-pub use self::read::Reading;
-pub use self::segment::Segment;
-pub use self::settings::LogSettings;
 use self::epoch::EpochCache;
 use self::index::Indexes;
 use self::names::FileKind;
 use self::producer::ProducerTable;
+pub use self::read::Reading;
+pub use self::segment::Segment;
+pub use self::settings::LogSettings;
 use self::store::{EPOCHS, Store};
 use self::tail::{Tail, TailBatch};
 use crate::batch::CheckedBatch;
@@ -502,7 +502,8 @@ impl Log {
 fn patched_header(header: &BatchHeader, bytes: &Bytes) -> Bytes {
     let mut patched = BytesMut::with_capacity(BATCH_HEADER_LEN);
     patched.put_slice(&bytes[..BATCH_HEADER_LEN]);
-    dohle_wire::record::patch(&mut patched, header.base_offset, header.partition_leader_epoch);
+    dohle_wire::record::patch(&mut patched, header.base_offset, header.partition_leader_epoch)
+        .expect("a checked batch has a whole header");
     patched.freeze()
 }
 

@@ -19,8 +19,8 @@ use std::collections::BTreeSet;
 use bytes::Bytes;
 use dohle_wire::id::{Offset, TopicId};
 
-pub(crate) use self::plan::aside_name;
 use self::plan::Files;
+pub(crate) use self::plan::aside_name;
 use super::epoch::EpochCache;
 use super::index::{Indexes, parse_offsets, parse_times, time_entry};
 use super::names::{FileKind, LEADER_EPOCHS, PARTITION_METADATA, is_leftover};
@@ -96,7 +96,7 @@ enum Step {
     Times { at: usize, file: FileId },
     Offsets,
     TimesOfActive { offsets: Bytes },
-    FirstHeader { file: FileId, indexes: Indexes },
+    FirstHeader { indexes: Indexes },
     Scan { at: usize, scan: Scan },
     Cut,
     Seal,
@@ -176,7 +176,7 @@ impl Recovery {
             (Step::TimesOfActive { offsets }, IoOk::Content(file)) => {
                 self.on_active_indexes(&offsets, &file.unwrap_or_default(), fx)
             }
-            (Step::FirstHeader { indexes, .. }, IoOk::Read(bytes)) => {
+            (Step::FirstHeader { indexes }, IoOk::Read(bytes)) => {
                 self.on_first_header(indexes, &bytes, fx)
             }
             (Step::Scan { at, scan }, IoOk::Read(bytes)) => self.on_scan(at, scan, &bytes, fx),
@@ -251,11 +251,7 @@ impl Recovery {
         Ok(())
     }
 
-    fn set_aside<E: From<DiskOp>>(
-        &mut self,
-        other: TopicId,
-        fx: &mut Fx<E>,
-    ) -> Result<(), String> {
+    fn set_aside<E: From<DiskOp>>(&mut self, other: TopicId, fx: &mut Fx<E>) -> Result<(), String> {
         let from = self.plan.folder.clone();
         let to = FilePath::new(from.dir, plan::aside_name(&from.path, other, "stray"));
         self.note = Some(format!("{} belongs to topic {other}: moved to {}", from.path, to.path));
@@ -410,7 +406,7 @@ impl Recovery {
         match (parse_offsets(offsets, segment.size), parse_times(times)) {
             (Some(offsets), Some(times)) if !offsets.is_empty() => {
                 let indexes = Indexes { offsets, times };
-                self.step = Step::FirstHeader { file, indexes };
+                self.step = Step::FirstHeader { indexes };
                 self.ask(fx, |id| DiskOp::Read { id, file, position: 0, len: 61 });
                 Ok(())
             }

@@ -146,7 +146,8 @@ impl World {
         assert_eq!(self.log.end(), kept.last().map_or(Offset(0), BatchHeader::next_offset));
         assert_eq!(self.log.producers(), &producers, "P4");
         assert_eq!(self.log.epochs(), &epochs, "L3");
-        for header in kept.iter().filter(|h| h.base_offset >= self.log.log_start()) {
+        let start = self.log.log_start();
+        for header in kept.iter().filter(|header| header.base_offset >= start) {
             self.check_read(header);
         }
         self.check_times(&kept);
@@ -209,11 +210,7 @@ fn plan(
     }
 }
 
-fn recover(
-    disk: &mut MemoryDisk,
-    files: &mut FileIds,
-    plan: RecoveryPlan,
-) -> Result<Log, String> {
+fn recover(disk: &mut MemoryDisk, files: &mut FileIds, plan: RecoveryPlan) -> Result<Log, String> {
     let mut fx: Fx<DiskOp> = Fx::new();
     let mut recovery = Recovery::begin(plan, &mut fx);
     loop {
@@ -234,7 +231,8 @@ struct Dice(u64);
 
 impl Dice {
     fn roll(&mut self, sides: u64) -> u64 {
-        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        self.0 =
+            self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         (self.0 >> 33) % sides
     }
 }
@@ -313,7 +311,9 @@ fn with_a_sync_before_each_answer_nothing_is_lost() {
 #[test]
 fn a_torn_tail_is_cut_at_every_byte() {
     let mut world = World::new(LogSettings { segment_bytes: 100_000, ..settings() });
-    (0..4).for_each(|n| drop(world.append(n, Some((9, i32::try_from(n).unwrap() * 2)), 2)));
+    for n in 0..4 {
+        world.append(n, Some((9, i32::try_from(n).unwrap() * 2)), 2);
+    }
     let path = FilePath::new(0, "t-0/00000000000000000000.log");
     let whole = world.disk.files[&path].clone();
     let last = whole.len() - usize::try_from(batch(3, Some((9, 6)), 2).bytes().len()).unwrap();
@@ -335,7 +335,9 @@ fn a_torn_tail_is_cut_at_every_byte() {
 #[test]
 fn damage_below_the_recovery_point_is_refused_and_left_alone() {
     let mut world = World::new(LogSettings { segment_bytes: 100_000, ..settings() });
-    (0..4).for_each(|n| drop(world.append(n, None, 2)));
+    for n in 0..4 {
+        world.append(n, None, 2);
+    }
     world.flush();
     let path = FilePath::new(0, "t-0/00000000000000000000.log");
     let before = {
@@ -352,11 +354,16 @@ fn damage_below_the_recovery_point_is_refused_and_left_alone() {
 #[test]
 fn five_batches_are_known_after_a_restart() {
     let mut world = World::new(settings());
-    (0..9).for_each(|n| drop(world.append(n, Some((1, i32::try_from(n).unwrap())), 1)));
+    for n in 0..9 {
+        world.append(n, Some((1, i32::try_from(n).unwrap())), 1);
+    }
     world.close();
     world.reopen();
     for sequence in 4..9 {
-        let verdict = world.log.producers().judge(batch(0, Some((1, sequence)), 1).header(), Mutants::default());
+        let verdict = world
+            .log
+            .producers()
+            .judge(batch(0, Some((1, sequence)), 1).header(), Mutants::default());
         assert!(matches!(verdict, Verdict::Duplicate(b) if b.last_offset.0 == i64::from(sequence)));
     }
     let old = world.log.producers().judge(batch(0, Some((1, 3)), 1).header(), Mutants::default());
@@ -374,7 +381,10 @@ fn a_folder_of_another_topic_is_set_aside() {
     let log = recover(&mut world.disk, &mut world.files, other).unwrap();
     assert_eq!(log.end(), Offset(0));
     let names = world.disk.names();
-    assert!(names.iter().all(|name| name.starts_with("t-0.") && name.contains("-stray/")), "{names:?}");
+    assert!(
+        names.iter().all(|name| name.starts_with("t-0.") && name.contains("-stray/")),
+        "{names:?}"
+    );
 }
 
 #[test]

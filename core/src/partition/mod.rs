@@ -14,8 +14,6 @@
 
 mod produce;
 mod query;
-#[cfg(test)]
-mod tests;
 
 use std::collections::VecDeque;
 use std::sync::Arc;

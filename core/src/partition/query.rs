@@ -125,9 +125,7 @@ impl Partition {
     fn by_time(&self, time: Option<Timestamp>, upper: Offset) -> Sought<Option<FoundOffset>> {
         let plan = time.and_then(|time| Some((time, self.log.read_time(time, upper)?)));
         match plan {
-            Some((time, plan)) => {
-                Sought::Lookup(Lookup { plan, purpose: LookupFor::Time(time) })
-            }
+            Some((time, plan)) => Sought::Lookup(Lookup { plan, purpose: LookupFor::Time(time) }),
             None => Sought::Known(None),
         }
     }

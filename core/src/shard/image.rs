@@ -28,8 +28,7 @@ impl Shard {
 
     /// A topic that is no more, or whose name now belongs to another one, loses its partitions.
     fn delete_missing(&mut self, image: &Image, fx: &mut Fx<Effect>) {
-        let gone: Vec<_> =
-            self.by_id.keys().filter(|id| !is_in(image, id)).copied().collect();
+        let gone: Vec<_> = self.by_id.keys().filter(|id| !is_in(image, id)).copied().collect();
         for id in gone {
             if let Some(slot) = self.by_id.remove(&id) {
                 self.delete(slot, fx);
@@ -93,7 +92,7 @@ impl Shard {
         };
         self.by_id.insert(id, owner);
         if self.failed_dirs.contains(&dir) {
-            self.slots.insert(owner, Slot::Failed(Gone { id, folder: plan.folder }));
+            self.slots.insert(owner, Slot::Failed(Gone { folder: plan.folder }));
             return;
         }
         let opening = Opening {
@@ -111,9 +110,8 @@ impl Shard {
         let at = state.replicas.iter().position(|replica| *replica == self.local());
         let wanted = at.and_then(|at| state.directories.get(at));
         let known = self.image.as_ref().and_then(|image| image.brokers.get(&self.local()));
-        let found = known.and_then(|broker| {
-            broker.log_dirs.iter().position(|dir| Some(dir) == wanted)
-        });
+        let found =
+            known.and_then(|broker| broker.log_dirs.iter().position(|dir| Some(dir) == wanted));
         found.and_then(|at| u16::try_from(at).ok()).unwrap_or(0)
     }
 
@@ -145,7 +143,7 @@ impl Shard {
         let to = FilePath::new(from.dir, aside_name(&from.path, id.topic, "delete"));
         let io = IoId { owner: slot, generation: 2, what: What::Side, end: 0 };
         fx.push(Effect::Disk(DiskOp::Rename { id: io, from, to: to.clone() }));
-        self.slots.insert(slot, Slot::Deleting(Gone { id, folder: to }));
+        self.slots.insert(slot, Slot::Deleting(Gone { folder: to }));
     }
 
     /// The folder of a deleted partition was renamed, then removed.

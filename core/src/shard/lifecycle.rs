@@ -119,8 +119,8 @@ impl Shard {
 
     fn set_failed(&mut self, slot: u32) {
         let gone = match self.slots.remove(&slot) {
-            Some(Slot::Open(p)) => Gone { id: p.id(), folder: p.log().folder().clone() },
-            Some(Slot::Opening(o)) => Gone { id: o.id, folder: o.recovery.folder().clone() },
+            Some(Slot::Open(p)) => Gone { folder: p.log().folder().clone() },
+            Some(Slot::Opening(o)) => Gone { folder: o.recovery.folder().clone() },
             Some(Slot::Failed(gone) | Slot::Deleting(gone)) => gone,
             None => return,
         };
@@ -134,7 +134,8 @@ impl Shard {
             return;
         }
         self.failed_dirs.push(dir);
-        let dead: Vec<u32> = self.slots.iter().filter(|(_, s)| dir_of(s) == dir).map(|(k, _)| *k).collect();
+        let dead: Vec<u32> =
+            self.slots.iter().filter(|(_, s)| dir_of(s) == dir).map(|(k, _)| *k).collect();
         let mut inner = std::mem::take(&mut self.inner);
         for slot in dead {
             if let Some(partition) = self.slots.get_mut(&slot).and_then(Slot::open_mut) {

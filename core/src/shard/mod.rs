@@ -14,6 +14,8 @@ mod image;
 mod lifecycle;
 mod reads;
 mod slot;
+#[cfg(test)]
+mod tests;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

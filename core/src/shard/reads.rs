@@ -168,9 +168,9 @@ impl Shard {
             }
             (Asker::Offset { reply, partition }, LookupFor::Time(time)) => {
                 let answer = match found {
-                    Ok(found) => self
-                        .open(&partition)
-                        .map(|p| p.timed(time, found.as_ref(), &*self.codecs)),
+                    Ok(found) => {
+                        self.open(&partition).map(|p| p.timed(time, found.as_ref(), &*self.codecs))
+                    }
                     Err(why) => Err(self.look_up_failed(now, &why, fx)),
                 };
                 answer_to(reply, Answer::Offset(answer), fx);

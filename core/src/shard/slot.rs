@@ -35,7 +35,6 @@ pub(super) struct Opening {
 /// What is left of a partition that does not serve.
 #[derive(Clone, Debug)]
 pub(super) struct Gone {
-    pub(super) id: PartitionId,
     /// Where its folder is now, and the data directory it is in.
     pub(super) folder: crate::disk::FilePath,
 }
