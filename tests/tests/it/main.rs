@@ -1,0 +1,4 @@
+//! Tests across crates, in one binary.
+
+mod layering;
+mod tidy;
