@@ -248,3 +248,66 @@ impl Reader {
         self.tagged_fields(|_, _| Ok(false))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn reader(bytes: &'static [u8]) -> Reader {
+        Reader::new(Bytes::from_static(bytes))
+    }
+
+    #[test]
+    fn numbers_are_big_endian() {
+        let mut r = reader(b"\x01\xff\0\x02\0\0\0\x03\0\0\0\0\0\0\0\x04\xff\xff\x80\0\0\0");
+        assert_eq!((r.bool(), r.i8(), r.i16()), (Ok(true), Ok(-1), Ok(2)));
+        assert_eq!((r.i32(), r.i64()), (Ok(3), Ok(4)));
+        assert_eq!((r.u16(), r.u32()), (Ok(0xffff), Ok(0x8000_0000)));
+        assert_eq!(r.expect_end(), Ok(()));
+        assert_eq!(reader(b"\x3f\xf8\0\0\0\0\0\0").f64(), Ok(1.5));
+    }
+
+    #[test]
+    fn a_value_cut_off_is_refused() {
+        assert_eq!(reader(b"\0\0\0").i32(), Err(DecodeError::Short { needed: 4, left: 3 }));
+        assert_eq!(reader(b"\x80").uvarint(), Err(DecodeError::Short { needed: 2, left: 1 }));
+        assert_eq!(reader(b"").take(1), Err(DecodeError::Short { needed: 1, left: 0 }));
+    }
+
+    #[test]
+    fn varints_of_all_widths() {
+        assert_eq!(reader(b"\xac\x02").uvarint(), Ok(300));
+        assert_eq!(reader(b"\xff\xff\xff\xff\x0f").uvarint(), Ok(u32::MAX));
+        assert_eq!(reader(b"\xff\xff\xff\xff\x0f").varint(), Ok(i32::MIN));
+        assert_eq!(reader(b"\x01").varlong(), Ok(-1));
+        let least = b"\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01";
+        assert_eq!(reader(least).varlong(), Ok(i64::MIN));
+        let wide = b"\xff\xff\xff\xff\xff\xff\xff\xff\xff\x02";
+        assert_eq!(reader(wide).varlong(), Err(DecodeError::VarintTooLong));
+    }
+
+    #[test]
+    fn bytes_are_not_copied() {
+        let data = Bytes::from_static(b"\0\0\0\x03abc");
+        let bytes = Reader::new(data.clone()).bytes(false).unwrap();
+        assert_eq!(bytes.as_ptr(), data[4..].as_ptr());
+    }
+
+    #[test]
+    fn arrays_reserve_no_more_than_the_bytes_left() {
+        let mut r = reader(&[0, 0, 0, 4, 1, 2, 3, 4]);
+        let array = r.array(false, 1, |r| Ok([u64::try_from(r.i8()?).unwrap_or(0); 64]));
+        assert_eq!(array.map(|array| array.len()), Ok(4));
+        let mut nothing_read = reader(&[0, 0, 0, 4, 1, 2, 3, 4]);
+        let failed = nothing_read.array(false, 1, |_| Err::<[u64; 64], _>(DecodeError::Null));
+        assert_eq!(failed, Err(DecodeError::Null));
+    }
+
+    #[test]
+    fn structs_are_marked_as_present_or_null() {
+        assert_eq!(reader(b"\xff").nullable_struct(Reader::i8), Ok(None));
+        assert_eq!(reader(b"\x01\x07").nullable_struct(Reader::i8), Ok(Some(7)));
+        let other = reader(b"\x02\x07").nullable_struct(Reader::i8);
+        assert_eq!(other, Err(DecodeError::PresenceMark(2)));
+    }
+}

@@ -317,3 +317,62 @@ impl Writer {
         value.map_or(Ok(()), |present| body(self, present))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const HOLE: Hole = Hole { file: 1, position: 2, len: 30 };
+
+    #[test]
+    fn large_payloads_are_parts_of_their_own_and_not_copied() {
+        let large = Bytes::from(vec![7; COPY_BELOW]);
+        let mut w = Writer::new();
+        w.i8(1);
+        w.payload(&large);
+        w.i8(2);
+        assert_eq!(w.len(), COPY_BELOW + 2);
+        let parts = w.finish();
+        let [Part::Bytes(before), Part::Bytes(payload), Part::Bytes(after)] = &parts[..] else {
+            panic!("{parts:?}");
+        };
+        assert_eq!((&before[..], &after[..]), (&[1][..], &[2][..]));
+        assert_eq!(payload.as_ptr(), large.as_ptr());
+    }
+
+    #[test]
+    fn small_payloads_are_copied() {
+        let mut w = Writer::new();
+        w.i8(1);
+        w.payload(&Bytes::from(vec![7; COPY_BELOW - 1]));
+        assert_eq!(w.finish().len(), 1);
+    }
+
+    #[test]
+    fn parts_are_joined_unless_one_is_not_in_memory() {
+        let mut w = Writer::new();
+        w.payload(&Bytes::from(vec![7; 600]));
+        w.i8(1);
+        let joined = w.clone().into_bytes().unwrap();
+        assert_eq!((joined.len(), joined[599], joined[600]), (601, 7, 1));
+        w.hole(HOLE);
+        assert_eq!(w.len(), 631);
+        assert_eq!(w.into_bytes(), Err(EncodeError::Hole));
+        assert_eq!(Writer::new().into_bytes(), Ok(Bytes::new()));
+    }
+
+    #[test]
+    fn strings_too_long_for_their_length_are_refused() {
+        let text = "x".repeat(0x8000);
+        let mut w = Writer::new();
+        assert_eq!(w.string(false, &text), Err(EncodeError::TooLong(0x8000)));
+        assert_eq!(w.string(true, &text), Ok(()));
+    }
+
+    #[test]
+    fn records_that_sum_up_beyond_their_length_are_refused() {
+        let hole = Hole { len: u32::MAX, ..HOLE };
+        let refused = Writer::new().records(true, &Records::Holes(vec![hole]));
+        assert_eq!(refused, Err(EncodeError::TooLong(u32::MAX as usize)));
+    }
+}

@@ -242,3 +242,93 @@ fn data_len(data: Option<&[u8]>) -> usize {
         Some(bytes) => varint::signed_len(bytes.len() as i64) + bytes.len(),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::{NoCodecs, RawBatch, RecordIter, check_records};
+    use super::*;
+
+    fn build(builder: &BatchBuilder) -> RawBatch {
+        let batch = RawBatch::parse(builder.build(&NoCodecs).unwrap()).unwrap();
+        assert!(batch.crc_ok());
+        assert_eq!(batch.bytes.len(), builder.uncompressed_len());
+        check_records(&batch.payload(), batch.header.records_count).unwrap();
+        batch
+    }
+
+    fn push(builder: &mut BatchBuilder, timestamps: &[i64]) {
+        for timestamp in timestamps {
+            builder.push(Timestamp(*timestamp), None, Some(b"value"), &[]).unwrap();
+        }
+    }
+
+    #[test]
+    fn header_tells_what_the_records_are() {
+        let producer = (ProducerId(5), ProducerEpoch(6), Sequence(7));
+        let mut builder = BatchBuilder::new(Offset(100))
+            .leader_epoch(LeaderEpoch(4))
+            .producer(producer.0, producer.1, producer.2)
+            .transactional();
+        push(&mut builder, &[50, 70, 60]);
+        let header = build(&builder).header;
+        assert_eq!(header.base_offset, Offset(100));
+        assert_eq!(header.last_offset_delta, 2);
+        assert_eq!(header.records_count, 3);
+        assert_eq!((header.base_timestamp, header.max_timestamp), (Timestamp(50), Timestamp(70)));
+        assert_eq!((header.producer_id, header.producer_epoch, header.base_sequence), producer);
+        assert_eq!(header.partition_leader_epoch, LeaderEpoch(4));
+        assert!(header.is_transactional() && !header.is_control());
+    }
+
+    #[test]
+    fn records_come_back_with_offsets_timestamps_and_headers() {
+        let mut builder = BatchBuilder::new(Offset(10));
+        let header = Header { key: b"name", value: Some(b"x") };
+        builder.push(Timestamp(5), Some(b"key"), None, &[header]).unwrap();
+        builder.push_at(Offset(15), Timestamp(3), None, Some(b""), &[]).unwrap();
+        let batch = build(&builder);
+        let payload = batch.payload();
+        let records: Vec<_> = RecordIter::new(&payload, 2).collect::<Result<_, _>>().unwrap();
+        let [first, second] = &records[..] else { panic!("{records:?}") };
+        assert_eq!((first.key, first.value), (Some(&b"key"[..]), None));
+        assert_eq!(first.headers.collect::<Vec<_>>(), [header]);
+        assert_eq!(first.timestamp(&batch.header), Timestamp(5));
+        assert_eq!((second.key, second.value), (None, Some(&b""[..])));
+        assert_eq!(second.offset(&batch.header), Offset(15));
+        assert_eq!(second.timestamp(&batch.header), Timestamp(3));
+    }
+
+    #[test]
+    fn append_time_holds_for_every_record() {
+        let mut builder = BatchBuilder::new(Offset(0)).append_time(Timestamp(9));
+        push(&mut builder, &[50, 70]);
+        let batch = build(&builder);
+        assert_eq!(batch.header.max_timestamp, Timestamp(9));
+        let payload = batch.payload();
+        for record in RecordIter::new(&payload, 2) {
+            assert_eq!(record.unwrap().timestamp(&batch.header), Timestamp(9));
+        }
+    }
+
+    #[test]
+    fn offsets_must_grow_within_the_range_of_a_batch() {
+        let mut builder = BatchBuilder::new(Offset(10));
+        let mut check =
+            |offset: i64| builder.push_at(Offset(offset), Timestamp(0), None, None, &[]).is_ok();
+        assert!(!check(9));
+        assert!(check(12));
+        assert!(!check(12));
+        assert!(!check(11 + i64::from(i32::MAX)));
+        assert!(check(10 + i64::from(i32::MAX)));
+    }
+
+    #[test]
+    fn a_batch_needs_a_record_and_its_codec() {
+        let empty = BatchBuilder::new(Offset(0));
+        assert_eq!(empty.build(&NoCodecs), Err(BuildError::Empty));
+        let mut compressed = BatchBuilder::new(Offset(0)).compression(Compression::Zstd, None);
+        push(&mut compressed, &[0]);
+        let missing = CodecError::Unsupported(Compression::Zstd);
+        assert_eq!(compressed.build(&NoCodecs), Err(BuildError::Codec(missing)));
+    }
+}

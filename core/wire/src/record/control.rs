@@ -176,3 +176,64 @@ fn message<M: Message>(value: Bytes) -> Result<M, DecodeError> {
     let version = r.clone().i16()?.min(M::VERSIONS.1);
     M::decode(&mut r, version)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::message::leader_change_message::Voter;
+
+    fn check(record: &ControlRecord, key: &[u8], value: &[u8]) {
+        assert_eq!(record.key(), key);
+        assert_eq!(record.value().unwrap(), value);
+        assert_eq!(ControlRecord::decode(key, value).as_ref(), Ok(&Some(record.clone())));
+    }
+
+    #[test]
+    fn transaction_markers() {
+        let marker = EndTransaction { coordinator_epoch: 258 };
+        check(&ControlRecord::Abort(marker), b"\0\0\0\0", b"\0\0\0\0\x01\x02");
+        check(&ControlRecord::Commit(marker), b"\0\0\0\x01", b"\0\0\0\0\x01\x02");
+    }
+
+    #[test]
+    fn markers_of_later_versions_may_be_longer() {
+        let read = ControlRecord::decode(b"\0\x01\0\x01more", b"\0\x01\0\0\0\x07more");
+        let marker = EndTransaction { coordinator_epoch: 7 };
+        assert_eq!(read, Ok(Some(ControlRecord::Commit(marker))));
+    }
+
+    #[test]
+    fn records_of_the_metadata_log() {
+        let voter = Voter { voter_id: 3, ..Voter::default() };
+        let change = LeaderChangeMessage {
+            version: 0,
+            leader_id: 3,
+            voters: vec![voter],
+            granting_voters: Vec::new(),
+        };
+        let value = b"\0\0\0\0\0\x03\x02\0\0\0\x03\0\x01\0";
+        check(&ControlRecord::LeaderChange(change), b"\0\0\0\x02", value);
+        let header = SnapshotHeaderRecord { version: 0, last_contained_log_timestamp: 9 };
+        let value = b"\0\0\0\0\0\0\0\0\0\x09\0";
+        check(&ControlRecord::SnapshotHeader(header), b"\0\0\0\x03", value);
+        check(&ControlRecord::SnapshotFooter(Default::default()), b"\0\0\0\x04", b"\0\0\0");
+        let kraft = KRaftVersionRecord { version: 0, kraft_version: 1 };
+        check(&ControlRecord::KRaftVersion(kraft), b"\0\0\0\x05", b"\0\0\0\x01\0");
+        check(&ControlRecord::KRaftVoters(VotersRecord::default()), b"\0\0\0\x06", b"\0\0\x01\0");
+    }
+
+    #[test]
+    fn unknown_types_are_to_be_ignored() {
+        assert_eq!(ControlRecord::decode(b"\0\0\0\x07", b""), Ok(None));
+        assert_eq!(ControlRecord::decode(b"\0\0\xff\xff", b""), Ok(None));
+    }
+
+    #[test]
+    fn broken_keys_and_values_are_refused() {
+        assert!(ControlRecord::decode(b"\0\0\0", b"").is_err());
+        assert!(ControlRecord::decode(b"\xff\xff\0\0", b"\0\0\0\0\0\0").is_err());
+        assert!(ControlRecord::decode(b"\0\0\0\0", b"\0\0\0\0\0").is_err());
+        assert!(ControlRecord::decode(b"\0\0\0\0", b"\xff\xff\0\0\0\0").is_err());
+        assert!(ControlRecord::decode(b"\0\0\0\x02", b"\xff\xff\0\0").is_err());
+    }
+}

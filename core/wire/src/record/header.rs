@@ -274,3 +274,135 @@ pub(super) fn seal(batch: &mut [u8]) {
     let crc = checksum(batch);
     batch[CRC_AT..ATTRIBUTES_AT].copy_from_slice(&crc.to_be_bytes());
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A header without records, whose fields all differ.
+    fn sample() -> BatchHeader {
+        BatchHeader {
+            base_offset: Offset(0x0102),
+            batch_length: 49,
+            partition_leader_epoch: LeaderEpoch(7),
+            magic: MAGIC,
+            crc: 0xdead_beef,
+            attributes: Attributes(0x13),
+            last_offset_delta: 4,
+            base_timestamp: Timestamp(1_000),
+            max_timestamp: Timestamp(2_000),
+            producer_id: ProducerId(9),
+            producer_epoch: ProducerEpoch(3),
+            base_sequence: Sequence(i32::MAX - 1),
+            records_count: 5,
+        }
+    }
+
+    fn bytes(header: &BatchHeader) -> Vec<u8> {
+        let mut bytes = Vec::new();
+        header.write(&mut bytes);
+        bytes
+    }
+
+    fn check_refused(change: impl FnOnce(&mut BatchHeader), expected: BatchError) {
+        let mut header = sample();
+        change(&mut header);
+        assert_eq!(BatchHeader::parse(&bytes(&header)), Err(expected));
+    }
+
+    #[test]
+    fn fields_are_where_the_format_has_them() {
+        let bytes = bytes(&sample());
+        assert_eq!(bytes.len(), BATCH_HEADER_LEN);
+        let expected: [&[u8]; 13] = [
+            b"\0\0\0\0\0\0\x01\x02",
+            b"\0\0\0\x31",
+            b"\0\0\0\x07",
+            b"\x02",
+            b"\xde\xad\xbe\xef",
+            b"\0\x13",
+            b"\0\0\0\x04",
+            b"\0\0\0\0\0\0\x03\xe8",
+            b"\0\0\0\0\0\0\x07\xd0",
+            b"\0\0\0\0\0\0\0\x09",
+            b"\0\x03",
+            b"\x7f\xff\xff\xfe",
+            b"\0\0\0\x05",
+        ];
+        assert_eq!(bytes, expected.concat());
+        assert_eq!(BatchHeader::parse(&bytes), Ok(sample()));
+    }
+
+    #[test]
+    fn derived_values() {
+        let header = sample();
+        assert_eq!(header.last_offset(), Offset(0x0106));
+        assert_eq!(header.next_offset(), Offset(0x0107));
+        assert_eq!(header.last_sequence(), Sequence(2), "wraps");
+        assert_eq!(header.total_len(), 61);
+        assert_eq!(header.compression(), Compression::Lz4);
+        assert!(header.is_transactional() && !header.is_control() && !header.has_delete_horizon());
+        assert!(header.has_producer_id());
+        let anonymous = BatchHeader { base_sequence: Sequence(-1), ..header };
+        assert_eq!(anonymous.last_sequence(), Sequence(-1));
+    }
+
+    #[test]
+    fn headers_that_lie_are_refused() {
+        check_refused(|h| h.batch_length = 48, BatchError::Length(48));
+        check_refused(|h| h.batch_length = i32::MIN, BatchError::Length(i32::MIN));
+        check_refused(|h| h.magic = 1, BatchError::Magic(1));
+        check_refused(|h| h.attributes = Attributes(5), BatchError::Compression(5));
+        check_refused(|h| h.records_count = -1, BatchError::Count(-1));
+        check_refused(|h| h.last_offset_delta = -1, BatchError::LastOffsetDelta(-1));
+    }
+
+    #[test]
+    fn every_truncation_is_refused() {
+        let bytes = bytes(&sample());
+        for left in 0..BATCH_HEADER_LEN {
+            let expected = BatchError::Truncated { needed: BATCH_HEADER_LEN, left };
+            assert_eq!(BatchHeader::parse(&bytes[..left]), Err(expected));
+            let patched = patch(&mut bytes.clone()[..left], Offset(0), LeaderEpoch(0));
+            assert_eq!(patched, Err(expected));
+        }
+    }
+
+    #[test]
+    fn an_older_format_is_told_even_when_short() {
+        let mut old = [0; 20];
+        old[MAGIC_AT] = 1;
+        assert_eq!(BatchHeader::parse(&old), Err(BatchError::Magic(1)));
+    }
+
+    #[test]
+    fn offsets_at_the_end_of_their_range_do_not_overflow() {
+        let header = BatchHeader { base_offset: Offset(i64::MAX), ..sample() };
+        assert_eq!(header.next_offset(), Offset(i64::MAX));
+    }
+
+    #[test]
+    fn patching_changes_the_place_and_nothing_else() {
+        let mut bytes = bytes(&sample());
+        patch(&mut bytes, Offset(-2), LeaderEpoch(8)).unwrap();
+        let expected = BatchHeader {
+            base_offset: Offset(-2),
+            partition_leader_epoch: LeaderEpoch(8),
+            ..sample()
+        };
+        assert_eq!(BatchHeader::parse(&bytes), Ok(expected));
+    }
+
+    #[test]
+    fn a_new_largest_timestamp_comes_with_a_new_checksum() {
+        let mut batch = bytes(&sample());
+        set_max_timestamp(&mut batch, TimestampType::LogAppendTime, Timestamp(5)).unwrap();
+        let expected = BatchHeader {
+            attributes: Attributes(0x1b),
+            max_timestamp: Timestamp(5),
+            crc: checksum(&batch),
+            ..sample()
+        };
+        assert_eq!(BatchHeader::parse(&batch), Ok(expected));
+    }
+}

@@ -181,3 +181,78 @@ impl<'a> Iterator for HeaderIter<'a> {
 }
 
 impl ExactSizeIterator for HeaderIter<'_> {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Eleven bytes: attributes 0, timestamp delta 1, offset delta 0, key "k", value "v", and one
+    /// header "h" without a value.
+    const RECORD: [u8; 12] = [22, 0, 2, 0, 2, b'k', 2, b'v', 2, 2, b'h', 1];
+
+    fn check(bytes: &[u8], count: i32, expected: Result<(), RecordError>) {
+        assert_eq!(check_records(bytes, count), expected, "{bytes:?}");
+    }
+
+    /// [`RECORD`] with one byte replaced.
+    fn with(at: usize, byte: u8) -> [u8; 12] {
+        let mut record = RECORD;
+        record[at] = byte;
+        record
+    }
+
+    #[test]
+    fn a_record_has_all_its_parts() {
+        let record = RecordIter::new(&RECORD, 1).next().unwrap().unwrap();
+        assert_eq!((record.attributes, record.timestamp_delta, record.offset_delta), (0, 1, 0));
+        assert_eq!((record.key, record.value), (Some(&b"k"[..]), Some(&b"v"[..])));
+        assert_eq!(record.headers.len(), 1);
+        let headers: Vec<_> = record.headers.collect();
+        assert_eq!(headers, [Header { key: b"h", value: None }]);
+    }
+
+    #[test]
+    fn the_count_must_be_exact() {
+        let two = [RECORD, RECORD].concat();
+        check(&two, 2, Ok(()));
+        check(&two, 1, Err(RecordError::Trailing(12)));
+        check(&two, 3, Err(RecordError::Short));
+        check(&[], 0, Ok(()));
+        check(&RECORD, 0, Err(RecordError::Trailing(12)));
+        check(&RECORD, -1, Err(RecordError::Trailing(12)));
+    }
+
+    #[test]
+    fn lengths_must_fit_what_is_around_them() {
+        check(&with(0, 24), 1, Err(RecordError::Short));
+        check(&with(0, 1), 1, Err(RecordError::NegativeLength(-1)));
+        check(&with(4, 3), 1, Err(RecordError::NegativeLength(-2)));
+        check(&with(4, 40), 1, Err(RecordError::Short));
+        check(&with(8, 0), 1, Err(RecordError::RecordLength(3)));
+        check(&with(8, 8), 1, Err(RecordError::Short));
+        check(&with(8, 1), 1, Err(RecordError::NegativeLength(-1)));
+        check(&with(9, 1), 1, Err(RecordError::NegativeLength(-1)));
+    }
+
+    #[test]
+    fn varints_must_fit_their_types() {
+        check(&[0xff, 0xff, 0xff, 0xff, 0x1f], 1, Err(RecordError::VarintTooLong));
+        check(&[0xff; 4], 1, Err(RecordError::Short));
+        let endless = [&[38, 0], &[0x80; 18][..]].concat();
+        check(&endless, 1, Err(RecordError::VarintTooLong));
+    }
+
+    #[test]
+    fn every_truncation_is_refused() {
+        for len in 0..RECORD.len() {
+            check(&RECORD[..len], 1, Err(RecordError::Short));
+        }
+    }
+
+    #[test]
+    fn nothing_follows_an_error() {
+        let mut records = RecordIter::new(&[1, 2, 3], 3);
+        assert!(records.next().unwrap().is_err());
+        assert!(records.next().is_none());
+    }
+}

@@ -7,12 +7,19 @@ mod metadata;
 mod names;
 mod read;
 mod types;
+mod values;
 mod write;
 
 use std::path::Path;
 
 use crate::File;
 use crate::schema::{Kind, Message};
+
+/// Where the messages are.
+const MESSAGES: &str = "src/message";
+
+/// Where the test support is.
+const VALUES: &str = "tests/wire/support/values";
 
 /// First lines of every generated file.
 const HEADER: &str = "\
@@ -22,19 +29,22 @@ const HEADER: &str = "\
 
 /// All generated files for these messages.
 pub(crate) fn files(messages: &[Message]) -> Vec<File> {
-    let mut files: Vec<_> = messages.iter().map(|message| file(message, messages)).collect();
+    let mut files: Vec<_> = messages.iter().flat_map(|each| of_message(each, messages)).collect();
     let records = messages.iter().filter(|message| matches!(message.kind, Kind::Metadata { .. }));
-    files.push(source("metadata.rs", &metadata::module(&records.collect::<Vec<_>>())));
-    files.push(source("mod.rs", &index::module(messages)));
+    files.push(source(MESSAGES, "metadata", &metadata::module(&records.collect::<Vec<_>>())));
+    files.push(source(MESSAGES, "mod", &index::module(messages)));
+    files.push(source(VALUES, "mod", &values::index(messages)));
     files.sort_by(|a, b| a.path.cmp(&b.path));
     files
 }
 
-fn file(message: &Message, messages: &[Message]) -> File {
-    let name = format!("{}.rs", names::module(message.name()));
-    source(&name, &body::module(message, messages))
+fn of_message(message: &Message, messages: &[Message]) -> [File; 2] {
+    let name = names::module(message.name());
+    let module = source(MESSAGES, &name, &body::module(message, messages));
+    [module, source(VALUES, &name, &values::module(message))]
 }
 
-fn source(name: &str, text: &str) -> File {
-    File { path: Path::new("src/message").join(name), text: format!("{HEADER}\n{text}") }
+fn source(folder: &str, name: &str, text: &str) -> File {
+    let path = Path::new(folder).join(name).with_extension("rs");
+    File { path, text: format!("{HEADER}\n{text}") }
 }

@@ -1,0 +1,205 @@
+//! Bytes that no honest peer sends give errors, never panics or large allocations.
+
+use crate::support::generator::{Arbitrary, Generator};
+use crate::support::values::{for_each_message, for_each_metadata_record};
+use crate::support::{decode, encode, versions};
+use bytes::{Bytes, BytesMut};
+use dohle_wire::message::{
+    ApiVersionsRequest, FetchResponse, MetadataRecord, MetadataRequest, ProduceRequest,
+};
+use dohle_wire::{ApiKey, DecodeError, Message, Reader, RequestHeader};
+
+fn check<M: Message>(bytes: &[u8], version: i16, expected: DecodeError) {
+    assert_eq!(decode::<M>(Bytes::copy_from_slice(bytes), version), Err(expected));
+}
+
+const MAX: u64 = i32::MAX as u64;
+
+#[test]
+fn produce_v3_of_12_bytes_announcing_2_to_31_topics_is_refused_before_allocation() {
+    let frame = [0xff, 0xff, 0, 1, 0, 0, 0, 9, 0x7f, 0xff, 0xff, 0xff];
+    // Each topic would take at least 3 bytes.
+    check::<ProduceRequest>(&frame, 3, DecodeError::Short { needed: 3 * MAX, left: 0 });
+}
+
+#[test]
+fn compact_array_announcing_2_to_32_elements_is_refused_before_allocation() {
+    let frame = [0xff, 0xff, 0xff, 0xff, 0x0f];
+    let needed = 2 * (u64::from(u32::MAX) - 1);
+    check::<MetadataRequest>(&frame, 9, DecodeError::Short { needed, left: 0 });
+}
+
+#[test]
+fn string_longer_than_the_frame_is_refused() {
+    let frame = [0, 0, 0, 1, 0x7f, 0xff, b'x'];
+    check::<MetadataRequest>(&frame, 1, DecodeError::Short { needed: 0x7fff, left: 1 });
+    let flexible = [0xff, 0xff, 0xff, 0xff, 0x0f, b'x'];
+    let needed = u64::from(u32::MAX) - 1;
+    check::<ApiVersionsRequest>(&flexible, 3, DecodeError::Short { needed, left: 1 });
+}
+
+#[test]
+fn negative_lengths_other_than_null_are_refused() {
+    check::<MetadataRequest>(&[0x80, 0, 0, 0], 1, DecodeError::NegativeLength(i32::MIN));
+    check::<MetadataRequest>(&[0, 0, 0, 1, 0xff, 0xfe], 1, DecodeError::NegativeLength(-2));
+}
+
+#[test]
+fn null_where_none_is_allowed_is_refused() {
+    check::<MetadataRequest>(&[0xff; 4], 0, DecodeError::Null);
+    check::<MetadataRequest>(&[0, 0, 0, 1, 0xff, 0xff], 1, DecodeError::Null);
+    check::<ApiVersionsRequest>(&[0], 3, DecodeError::Null);
+}
+
+#[test]
+fn string_that_is_not_utf_8_is_refused() {
+    check::<MetadataRequest>(&[0, 0, 0, 1, 0, 1, 0xff], 1, DecodeError::NotUtf8);
+}
+
+#[test]
+fn varint_that_does_not_fit_32_bits_is_refused() {
+    check::<MetadataRequest>(&[0xff, 0xff, 0xff, 0xff, 0x1f], 9, DecodeError::VarintTooLong);
+    check::<MetadataRequest>(&[0x80; 6], 9, DecodeError::VarintTooLong);
+}
+
+#[test]
+fn tagged_fields_beyond_the_frame_are_refused() {
+    let max = [0xff, 0xff, 0xff, 0xff, 0x0f];
+    let count = [&[2, b'a', 2, b'b'], &max[..]].concat();
+    check::<ApiVersionsRequest>(&count, 3, DecodeError::Short { needed: 1, left: 0 });
+    let size = [&[2, b'a', 2, b'b', 1, 9], &max[..]].concat();
+    let needed = u64::from(u32::MAX);
+    check::<ApiVersionsRequest>(&size, 3, DecodeError::Short { needed, left: 0 });
+}
+
+#[test]
+fn known_tagged_field_of_the_wrong_size_is_refused() {
+    let honest = encode(&FetchResponse::default(), 16);
+    let (body, _) = honest.split_at(honest.len() - 1);
+    // Tag 0 of a fetch response is an array; this one is empty but two bytes long.
+    let frame = [body, &[1, 0, 2, 1, 0]].concat();
+    check::<FetchResponse>(&frame, 16, DecodeError::Trailing(1));
+}
+
+#[test]
+fn unknown_api_key_is_told_from_a_broken_header() {
+    let mut unknown = Reader::new(Bytes::from_static(&[0, 95, 0, 7, 0, 0]));
+    assert_eq!(RequestHeader::peek(&unknown), Ok((95, 7)));
+    assert_eq!(RequestHeader::decode(&mut unknown), Err(DecodeError::UnknownApiKey(95)));
+    let short = Reader::new(Bytes::from_static(&[0, 0, 0]));
+    assert_eq!(RequestHeader::peek(&short), Err(DecodeError::Short { needed: 2, left: 1 }));
+}
+
+#[test]
+fn metadata_records_in_unknown_frames_are_refused() {
+    let check = |bytes: &'static [u8], expected| {
+        let read = MetadataRecord::decode(&mut Reader::new(Bytes::from_static(bytes)));
+        assert_eq!(read, Err(expected));
+    };
+    check(&[2, 20, 0, 0], DecodeError::FrameVersion(2));
+    check(&[1, 6, 0, 0], DecodeError::UnknownRecordKey(6));
+    check(&[1, 20, 1, 0], DecodeError::NoVersion { message: "NoOpRecord", version: 1 });
+    check(&[1, 20, 0, 0, 0], DecodeError::Trailing(1));
+}
+
+fn check_every_truncation<M: Message + Arbitrary>() {
+    for version in versions::<M>() {
+        let frame = encode(&M::arbitrary(&mut Generator::new(3), version), version);
+        for len in 0..frame.len() {
+            let read = decode::<M>(frame.slice(..len), version);
+            assert!(read.is_err(), "{} {version} cut to {len}", M::NAME);
+        }
+    }
+}
+
+#[test]
+fn every_frame_cut_at_any_byte_is_refused() {
+    for_each_message!(check_every_truncation());
+}
+
+/// Overwrites, removes or repeats a few bytes.
+fn mutate(g: &mut Generator, frame: &Bytes) -> Bytes {
+    let mut bytes = frame.to_vec();
+    for _ in 0..=g.below(3) {
+        if bytes.is_empty() {
+            break;
+        }
+        let at = g.below(bytes.len());
+        match g.below(5) {
+            0 => bytes[at] = g.u64() as u8,
+            1 => bytes[at] ^= 1 << g.below(8),
+            2 => bytes[at..].iter_mut().take(5).for_each(|byte| *byte = 0xff),
+            3 => drop(bytes.remove(at)),
+            _ => bytes.insert(at, bytes[at]),
+        }
+    }
+    Bytes::from(bytes)
+}
+
+/// Decodes mutated frames, and writes and reads again what comes out.
+fn check_mutants<M: Message + Arbitrary>(count: u64) {
+    for seed in 0..count {
+        let mut g = Generator::new(seed);
+        let version = M::VERSIONS.0 + g.below((M::VERSIONS.1 - M::VERSIONS.0 + 1) as usize) as i16;
+        let frame = encode(&M::arbitrary(&mut g, version), version);
+        let mutant = mutate(&mut g, &frame);
+        let Ok(message) = M::decode(&mut Reader::new(mutant), version) else { continue };
+        let again = encode(&message, version);
+        assert_eq!(encode(&decode::<M>(again.clone(), version).unwrap(), version), again);
+    }
+}
+
+#[test]
+fn a_hundred_thousand_mutated_frames_do_not_panic() {
+    // 66 messages in all.
+    for_each_message!(check_mutants(1_600));
+}
+
+fn check_framed_mutants<M: Message + Arbitrary + Into<MetadataRecord>>() {
+    for seed in 0..500 {
+        let mut g = Generator::new(seed);
+        let mut w = dohle_wire::Writer::new();
+        let record: MetadataRecord = M::arbitrary(&mut g, M::VERSIONS.1).into();
+        record.encode(&mut w, M::VERSIONS.1).unwrap();
+        let mutant = mutate(&mut g, &w.into_bytes().unwrap());
+        let _ = MetadataRecord::decode(&mut Reader::new(mutant));
+    }
+}
+
+#[test]
+fn mutated_metadata_records_do_not_panic() {
+    for_each_metadata_record!(check_framed_mutants());
+}
+
+#[test]
+fn mutated_headers_do_not_panic() {
+    for seed in 0..20_000 {
+        let mut g = Generator::new(seed);
+        let key = ApiKey::ALL[g.below(ApiKey::ALL.len())];
+        let header = RequestHeader {
+            api_key: key.code(),
+            api_version: g.i16(),
+            correlation_id: g.i32(),
+            client_id: g.option(Generator::string),
+        };
+        let mut w = dohle_wire::Writer::new();
+        header.encode(&mut w).unwrap();
+        let frame = w.into_bytes().unwrap();
+        assert_eq!(RequestHeader::decode(&mut Reader::new(frame.clone())), Ok(header));
+        let _ = RequestHeader::decode(&mut Reader::new(mutate(&mut g, &frame)));
+    }
+}
+
+#[test]
+fn noise_does_not_panic() {
+    fn check_noise<M: Message>(noise: &Bytes) {
+        for version in versions::<M>() {
+            let _ = M::decode(&mut Reader::new(noise.clone()), version);
+        }
+    }
+    for seed in 0..500 {
+        let mut g = Generator::new(seed);
+        let noise: BytesMut = (0..g.below(200)).map(|_| g.u64() as u8).collect();
+        for_each_message!(check_noise(&noise.clone().freeze()));
+    }
+}
