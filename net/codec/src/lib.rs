@@ -1,8 +1,8 @@
 //! The compressions of record batches, by native libraries.
 //!
 //! Output is what the Java client writes, and input may be what any client writes. Decompression
-//! never produces more than the limit it is given; besides, the libraries take working memory, at
-//! most a few MiB and for zstd at most the larger of 8 MiB and twice the limit.
+//! never produces more than the limit it is given; besides, the libraries take working memory of a
+//! few MiB at most.
 
 #![forbid(unsafe_code)]
 #![warn(missing_docs)]

@@ -6,6 +6,7 @@
 
 use std::io::{self, Write};
 
+use lz4::liblz4::BlockChecksum;
 use lz4::{BlockMode, BlockSize, ContentChecksum, Decoder, EncoderBuilder};
 
 use crate::{Failure, bounded};
@@ -15,6 +16,7 @@ pub(crate) fn compress(level: Option<i32>, src: &[u8], dst: &mut Vec<u8>) -> io:
     let mut encoder = EncoderBuilder::new()
         .block_mode(BlockMode::Independent)
         .block_size(BlockSize::Max64KB)
+        .block_checksum(BlockChecksum::NoBlockChecksum)
         .checksum(ContentChecksum::NoChecksum)
         .level(level.map_or(0, |level| level.clamp(1, 17).unsigned_abs()))
         .build(dst)?;
