@@ -187,3 +187,85 @@ fn cut(range: Range, outer: Range) -> Result<Range, String> {
 fn number<T: std::str::FromStr>(text: &str) -> Result<T, String> {
     text.parse().map_err(|_| format!("not a number: {text}"))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const HEAD: &str = "request R key=1 versions=2-5 flexible=4+ | Meaning.\n";
+
+    fn parse_one(rows: &str) -> Message {
+        let messages = parse("test", &format!("# note\n\n{HEAD}{rows}")).unwrap();
+        let [message] = &messages[..] else { panic!("{messages:?}") };
+        message.clone()
+    }
+
+    fn parse_field(row: &str) -> Field {
+        parse_one(&format!("  {row}\n")).body().fields[0].clone()
+    }
+
+    fn check_refused(text: &str, line: usize, problem: &str) {
+        match parse("test", text) {
+            Err(Error::Table { line: found, problem: text, .. }) => {
+                assert_eq!((found, text.as_str()), (line, problem));
+            }
+            other => panic!("{other:?}"),
+        }
+    }
+
+    fn check_row_refused(row: &str, problem: &str) {
+        check_refused(&format!("{HEAD}{row}"), 2, problem);
+    }
+
+    #[test]
+    fn a_message_has_kind_versions_and_meaning() {
+        let message = parse_one("");
+        assert_eq!(message.kind, Kind::Request { key: 1 });
+        assert_eq!(message.versions, Range { first: 2, last: 5 });
+        assert_eq!(message.flexible_from, Some(4));
+        assert_eq!((message.name(), message.body().doc.as_str()), ("R", "Meaning."));
+    }
+
+    #[test]
+    fn a_field_has_type_versions_attributes_and_meaning() {
+        let field = parse_field("f | [i32]? | 3+ | tag=7 ignorable | Words | more.");
+        assert_eq!((field.name.as_str(), field.doc.as_str()), ("f", "Words | more."));
+        assert_eq!((field.element, field.is_array), (Element::I32, true));
+        assert_eq!(field.versions, Range { first: 3, last: 5 });
+        assert_eq!(field.nullable, Some(field.versions));
+        assert_eq!((field.tag, field.ignorable), (Some(7), true));
+    }
+
+    #[test]
+    fn a_field_may_be_null_in_later_versions_only() {
+        let field = parse_field("f | string | all | null=4+ | Words.");
+        assert_eq!(field.nullable, Some(Range { first: 4, last: 5 }));
+        assert!(!field.defaults_to_null());
+    }
+
+    #[test]
+    fn indented_rows_define_the_struct_above_them() {
+        let message =
+            parse_one("  a | [S] | 3-4 | | As.\n    x | i8 | all | | X.\n  b | S | 5 | | B.\n");
+        let names: Vec<_> = message.body().fields.iter().map(|field| &field.name).collect();
+        assert_eq!(names, ["a", "b"]);
+        let nested = message.find("S").unwrap();
+        assert_eq!(nested.fields.len(), 1);
+        assert_eq!(nested.versions, Range { first: 3, last: 5 }, "of both uses");
+        assert_eq!(nested.doc, "One of `R::a`: as.");
+    }
+
+    #[test]
+    fn rows_that_make_no_sense_are_refused_with_their_line() {
+        check_refused("  f | i8 | all | | F.", 1, "a field before the first message");
+        check_refused("request R versions=1 | R.", 1, "unknown kind, or a key too many or too few");
+        check_refused("data R | R.", 1, "no versions");
+        check_row_refused("  f | i8 | all", "not five cells");
+        check_row_refused("  f | i9 | all | | F.", "unknown type i9");
+        check_row_refused("  f | i8 | 6+ | | F.", "no version has this");
+        check_row_refused("  f | i8 | x | | F.", "not a number: x");
+        check_row_refused("  f | i8 | all | loud | F.", "what is loud?");
+        check_row_refused("   f | i8 | all | | F.", "odd indentation");
+        check_row_refused("    f | i8 | all | | F.", "deeper than the struct above");
+    }
+}

@@ -117,32 +117,13 @@ fn every_frame_cut_at_any_byte_is_refused() {
     for_each_message!(check_every_truncation());
 }
 
-/// Overwrites, removes or repeats a few bytes.
-fn mutate(g: &mut Generator, frame: &Bytes) -> Bytes {
-    let mut bytes = frame.to_vec();
-    for _ in 0..=g.below(3) {
-        if bytes.is_empty() {
-            break;
-        }
-        let at = g.below(bytes.len());
-        match g.below(5) {
-            0 => bytes[at] = g.u64() as u8,
-            1 => bytes[at] ^= 1 << g.below(8),
-            2 => bytes[at..].iter_mut().take(5).for_each(|byte| *byte = 0xff),
-            3 => drop(bytes.remove(at)),
-            _ => bytes.insert(at, bytes[at]),
-        }
-    }
-    Bytes::from(bytes)
-}
-
 /// Decodes mutated frames, and writes and reads again what comes out.
 fn check_mutants<M: Message + Arbitrary>(count: u64) {
     for seed in 0..count {
         let mut g = Generator::new(seed);
         let version = M::VERSIONS.0 + g.below((M::VERSIONS.1 - M::VERSIONS.0 + 1) as usize) as i16;
         let frame = encode(&M::arbitrary(&mut g, version), version);
-        let mutant = mutate(&mut g, &frame);
+        let mutant = g.mutate(&frame);
         let Ok(message) = M::decode(&mut Reader::new(mutant), version) else { continue };
         let again = encode(&message, version);
         assert_eq!(encode(&decode::<M>(again.clone(), version).unwrap(), version), again);
@@ -161,7 +142,7 @@ fn check_framed_mutants<M: Message + Arbitrary + Into<MetadataRecord>>() {
         let mut w = dohle_wire::Writer::new();
         let record: MetadataRecord = M::arbitrary(&mut g, M::VERSIONS.1).into();
         record.encode(&mut w, M::VERSIONS.1).unwrap();
-        let mutant = mutate(&mut g, &w.into_bytes().unwrap());
+        let mutant = g.mutate(&w.into_bytes().unwrap());
         let _ = MetadataRecord::decode(&mut Reader::new(mutant));
     }
 }
@@ -186,7 +167,7 @@ fn mutated_headers_do_not_panic() {
         header.encode(&mut w).unwrap();
         let frame = w.into_bytes().unwrap();
         assert_eq!(RequestHeader::decode(&mut Reader::new(frame.clone())), Ok(header));
-        let _ = RequestHeader::decode(&mut Reader::new(mutate(&mut g, &frame)));
+        let _ = RequestHeader::decode(&mut Reader::new(g.mutate(&frame)));
     }
 }
 

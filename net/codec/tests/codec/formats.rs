@@ -108,3 +108,38 @@ fn zstd_frames_with_and_without_size_and_checksum_are_read() {
     encoder.write_all(&src).unwrap();
     check(Compression::Zstd, &encoder.finish().unwrap(), &src);
 }
+
+/// What the Java client makes of [`SENTENCE`] with its default settings.
+const JAVA: [(Compression, &str); 4] = [
+    (
+        Compression::Gzip,
+        "1f8b08000000000000ff2b4a4dce2f4a2956c84f53c8cf4b55484a2c49ced05128225a1400b4f566e440000000",
+    ),
+    (
+        Compression::Snappy,
+        "82534e415050590000000001000000010000001b40547265636f726473206f66206f6e652062617463682c20a61600",
+    ),
+    (
+        Compression::Lz4,
+        "04224d1860408221000000ff077265636f726473206f66206f6e652062617463682c20160012506261746368\
+         00000000",
+    ),
+    (
+        Compression::Zstd,
+        "28b52ffd0058e40000b07265636f726473206f66206f6e652062617463682c20010026349b010000",
+    ),
+];
+
+const SENTENCE: &str = "records of one batch, records of one batch, records of one batch";
+
+fn unhex(text: &str) -> Vec<u8> {
+    let digits: Vec<_> = text.chars().map(|digit| digit.to_digit(16).unwrap() as u8).collect();
+    digits.chunks_exact(2).map(|pair| pair[0] << 4 | pair[1]).collect()
+}
+
+#[test]
+fn what_the_java_client_writes_is_read() {
+    for (compression, hex) in JAVA {
+        check(compression, &unhex(hex), SENTENCE.as_bytes());
+    }
+}

@@ -50,3 +50,30 @@ fn negate(test: &str) -> String {
         _ => format!("!{test}"),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(range: (i16, i16), expected: &str, negated: &str) {
+        let outer = Range { first: 2, last: 8 };
+        let within = Condition::within(Range { first: range.0, last: range.1 }, outer);
+        let text = |condition: &Condition| match condition {
+            Condition::Always => "always".to_owned(),
+            Condition::Never => "never".to_owned(),
+            Condition::If(test) => test.clone(),
+        };
+        assert_eq!(text(&within), expected);
+        assert_eq!(text(&within.negated()), negated);
+    }
+
+    #[test]
+    fn conditions_test_no_more_than_they_must() {
+        check((2, 8), "always", "never");
+        check((0, 99), "always", "never");
+        check((9, 12), "never", "always");
+        check((5, 99), "version >= 5", "version < 5");
+        check((0, 5), "version <= 5", "version > 5");
+        check((4, 5), "(4..=5).contains(&version)", "!(4..=5).contains(&version)");
+    }
+}

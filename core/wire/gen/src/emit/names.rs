@@ -34,3 +34,23 @@ pub(crate) fn mentions(lines: &str, name: &str) -> bool {
 const fn is_word(character: char) -> bool {
     character.is_ascii_alphanumeric() || character == '_'
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn modules_are_named_in_snake_case() {
+        assert_eq!(module("FetchRequest"), "fetch_request");
+        assert_eq!(module("KRaftVersionRecord"), "kraft_version_record");
+    }
+
+    #[test]
+    fn variables_are_told_from_fields_and_parts_of_names() {
+        assert!(mentions("if version >= 3 {", "version"));
+        assert!(mentions("Uuid::ZERO", "Uuid"));
+        for code in ["self.version", "version: r.i16()?", "_version", "versions", "\"version\""] {
+            assert!(!mentions(code, "version"), "{code}");
+        }
+    }
+}

@@ -100,4 +100,26 @@ impl Generator {
         let len = [0, 1, 1, 2, 3][self.below(5)];
         (0..len).map(|_| value(self)).collect()
     }
+
+    /// `frame` with a few bytes overwritten, removed or repeated.
+    pub(crate) fn mutate(&mut self, frame: &[u8]) -> Bytes {
+        let mut bytes = frame.to_vec();
+        for _ in 0..=self.below(3) {
+            if !bytes.is_empty() {
+                self.mutate_once(&mut bytes);
+            }
+        }
+        Bytes::from(bytes)
+    }
+
+    fn mutate_once(&mut self, bytes: &mut Vec<u8>) {
+        let at = self.below(bytes.len());
+        match self.below(5) {
+            0 => bytes[at] = self.u64() as u8,
+            1 => bytes[at] ^= 1 << self.below(8),
+            2 => bytes[at..].iter_mut().take(5).for_each(|byte| *byte = 0xff),
+            3 => drop(bytes.remove(at)),
+            _ => bytes.insert(at, bytes[at]),
+        }
+    }
 }
