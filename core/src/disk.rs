@@ -106,6 +106,7 @@ pub enum What {
 }
 
 /// One operation on a disk.
+#[allow(missing_docs, reason = "the text of a variant names its fields")]
 #[derive(Clone, Debug, PartialEq)]
 pub enum DiskOp {
     /// `file` shall mean `path`. Creates nothing; no completion.

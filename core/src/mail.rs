@@ -68,6 +68,7 @@ impl From<ErrorCode> for Refusal {
 
 /// To a shard. Requests carry the offset of the image they were routed by (`seen`): a shard that
 /// has not been given that image yet keeps them until it has.
+#[allow(missing_docs, reason = "the text of a variant names its fields")]
 #[derive(Clone, Debug)]
 pub enum ToShard {
     /// The node comes up: what its data directories' checkpoints say. Sent once, first.
@@ -209,6 +210,7 @@ pub struct EpochQuery {
 }
 
 /// To a session.
+#[allow(missing_docs, reason = "the text of a variant names its fields")]
 #[derive(Clone, Debug)]
 pub enum ToSession {
     /// A part of a request is answered.
@@ -308,6 +310,7 @@ pub struct LogSize {
 }
 
 /// To the control unit.
+#[allow(missing_docs, reason = "the text of a variant names its fields")]
 #[derive(Clone, Debug)]
 pub enum ToControl {
     /// A request of a client that changes or asks for metadata.
@@ -338,6 +341,7 @@ pub struct LogCheckpoint {
 }
 
 /// What control is asked to do.
+#[allow(missing_docs, reason = "the text of a variant names its fields")]
 #[derive(Clone, Debug, PartialEq)]
 pub enum AdminRequest {
     /// CreateTopics (also from auto-creation).
@@ -395,7 +399,7 @@ pub struct ConfigChange {
     pub resource_type: i8,
     /// Its name; empty for the default of all brokers.
     pub name: String,
-    /// (operation, key, value); [`ConfigOp::Replace`] clears what is not named.
+    /// (operation, key, value); in order.
     pub ops: Vec<(ConfigOp, String, Option<String>)>,
     /// AlterConfigs: keys that are not named lose their override.
     pub replace_all: bool,

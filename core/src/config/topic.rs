@@ -2,6 +2,9 @@
 
 use std::collections::BTreeMap;
 
+use dohle_wire::record::Compression;
+pub use dohle_wire::record::TimestampType;
+
 use super::broker::BrokerConfig;
 use super::def::{ConfigDef, Synonym, exact_broker_def, near_topic_name, split_list, topic_def};
 use super::error::ConfigError;
@@ -33,14 +36,19 @@ pub enum CompressionType {
     Zstd,
 }
 
-/// Whose time a record carries. The discriminants are Kafka's ids.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[repr(i8)]
-pub enum TimestampType {
-    /// The producer's.
-    CreateTime = 0,
-    /// The broker's, at the append.
-    LogAppendTime = 1,
+impl CompressionType {
+    /// The codec that a batch is stored with which came with `source`.
+    #[must_use]
+    pub const fn target(self, source: Compression) -> Compression {
+        match self {
+            Self::Producer => source,
+            Self::Uncompressed => Compression::None,
+            Self::Gzip => Compression::Gzip,
+            Self::Snappy => Compression::Snappy,
+            Self::Lz4 => Compression::Lz4,
+            Self::Zstd => Compression::Zstd,
+        }
+    }
 }
 
 /// Replicas whose replication traffic is limited.
@@ -211,6 +219,17 @@ impl TopicConfig {
             segment_jitter_ms: layers.integer("segment.jitter.ms"),
             segment_ms: layers.integer("segment.ms"),
             unclean_leader_election_enable: layers.boolean("unclean.leader.election.enable"),
+        }
+    }
+
+    /// The level that batches are compressed with, where the codec has levels.
+    #[must_use]
+    pub const fn compression_level(&self, codec: Compression) -> Option<i32> {
+        match codec {
+            Compression::Gzip => Some(self.compression_gzip_level),
+            Compression::Lz4 => Some(self.compression_lz4_level),
+            Compression::Zstd => Some(self.compression_zstd_level),
+            Compression::None | Compression::Snappy => None,
         }
     }
 

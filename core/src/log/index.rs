@@ -144,7 +144,7 @@ pub fn parse_offsets(bytes: &[u8], size: u64) -> Option<Vec<OffsetEntry>> {
     let rising =
         entries.windows(2).all(|w| w[0].relative < w[1].relative && w[0].position < w[1].position);
     let inside = entries.last().is_none_or(|last| u64::from(last.position) < size);
-    (rising && inside && bytes.len() % OFFSET_ENTRY == 0).then_some(entries)
+    (rising && inside && bytes.len().is_multiple_of(OFFSET_ENTRY)).then_some(entries)
 }
 
 /// Reads a whole time index; `None` if it cannot be trusted.
@@ -157,7 +157,7 @@ pub fn parse_times(bytes: &[u8]) -> Option<Vec<TimeEntry>> {
         entries.pop();
     }
     let rising = entries.windows(2).all(|w| w[0].timestamp <= w[1].timestamp);
-    (rising && bytes.len() % TIME_ENTRY == 0).then_some(entries)
+    (rising && bytes.len().is_multiple_of(TIME_ENTRY)).then_some(entries)
 }
 
 #[cfg(test)]

@@ -241,7 +241,7 @@ impl Log {
     }
 
     fn placed(&self, header: &BatchHeader, epoch: LeaderEpoch) -> BatchHeader {
-        let mut placed = header.clone();
+        let mut placed = *header;
         placed.base_offset = self.end;
         placed.partition_leader_epoch = epoch;
         placed

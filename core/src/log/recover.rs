@@ -19,8 +19,8 @@ use std::collections::BTreeSet;
 use bytes::Bytes;
 use dohle_wire::id::{Offset, TopicId};
 
-use self::plan::Files;
 pub(crate) use self::plan::aside_name;
+use self::plan::{Files, parse_owner};
 use super::epoch::EpochCache;
 use super::index::{Indexes, parse_offsets, parse_times, time_entry};
 use super::names::{FileKind, LEADER_EPOCHS, PARTITION_METADATA, is_leftover};
@@ -235,7 +235,7 @@ impl Recovery {
         text: Option<Bytes>,
         fx: &mut Fx<E>,
     ) -> Result<(), String> {
-        let owner = text.as_deref().map(plan::parse_owner).transpose()?;
+        let owner = text.as_deref().map(parse_owner).transpose()?;
         if let Some(other) = owner.filter(|owner| *owner != self.plan.topic_id) {
             return self.set_aside(other, fx);
         }
@@ -253,7 +253,7 @@ impl Recovery {
 
     fn set_aside<E: From<DiskOp>>(&mut self, other: TopicId, fx: &mut Fx<E>) -> Result<(), String> {
         let from = self.plan.folder.clone();
-        let to = FilePath::new(from.dir, plan::aside_name(&from.path, other, "stray"));
+        let to = FilePath::new(from.dir, aside_name(&from.path, other, "stray"));
         self.note = Some(format!("{} belongs to topic {other}: moved to {}", from.path, to.path));
         self.step = Step::SetAside;
         self.ask(fx, |id| DiskOp::Rename { id, from, to });

@@ -28,7 +28,7 @@ impl LogSettings {
     pub fn from_topic(config: &TopicConfig, mutants: Mutants) -> Self {
         Self {
             segment_bytes: u64::try_from(config.segment_bytes).unwrap_or(1),
-            segment_ms: config.segment_ms,
+            segment_ms: config.max_segment_ms(),
             index_bytes: usize::try_from(config.segment_index_bytes).unwrap_or(0),
             index_interval: u64::try_from(config.index_interval_bytes).unwrap_or(0),
             flush_messages: config.flush_messages,

@@ -168,7 +168,7 @@ impl World {
             Reading::At(span) => span,
             Reading::Locate(plan) => {
                 let found = self.disk.locate(&plan).unwrap().expect("it is there");
-                super::tail::Span::located(&plan, &found)
+                tail::Span::located(&plan, &found)
             }
         };
         let hole = span.hole(1);

@@ -60,6 +60,7 @@ pub enum Effect {
     /// Answer a part of a request.
     Answer(ReplyTo, Answer),
     /// `bytes` more can be read by these watchers.
+    #[allow(missing_docs, reason = "the text names them")]
     Readable { watchers: Vec<Watcher>, bytes: u64 },
     /// The disk failed under the partition.
     Failed(String),

@@ -1,0 +1,244 @@
+//! Produce: every batch is checked here, then sent to the shard that owns its partition.
+//!
+//! Checks come in this order: existence of the partition, acks, internal topics, then the batch
+//! itself ([`batch::check`]). A partition that fails is answered with its error, the others go on.
+
+use bytes::Bytes;
+use dohle_wire::codec::{DecodeError, Reader};
+use dohle_wire::error::ErrorCode;
+use dohle_wire::message::produce_response::{LeaderIdAndEpoch, NodeEndpoint};
+use dohle_wire::message::{
+    BatchIndexAndErrorMessage, PartitionProduceData, PartitionProduceResponse, ProduceRequest,
+    ProduceResponse, TopicProduceResponse,
+};
+use dohle_wire::records::Records;
+
+use crate::batch::{self, BatchRefusal, CheckedBatch};
+use crate::image::TopicImage;
+use crate::mail::{self, Acks, Answer, Appended, PartitionId, Refusal, ToShard};
+use crate::session::CloseReason;
+use crate::time::Instant;
+
+use super::gather::Gather;
+use super::lookup::{Place, TopicKey, is_internal, leader_hint};
+use super::{Begun, Ctx, LEAST_WAIT_MS, Outcome, Progress, WAIT_MS, Work, reply};
+
+/// First version that names topics by id.
+const IDS_FROM: i16 = 13;
+
+/// First version whose answer says where the leader is.
+const HINTS_FROM: i16 = 10;
+
+/// The client id that may write to internal topics (Kafka's own tools).
+const ADMIN_CLIENT: &str = "__admin_client";
+
+/// A produce request that waits for its shards.
+#[derive(Clone, Debug)]
+pub(crate) struct Produce {
+    acks: Acks,
+    topics: Vec<(TopicKey, Vec<Item>)>,
+    results: Gather<Result<Appended, BatchRefusal>>,
+}
+
+/// One partition of the request.
+#[derive(Clone, Debug)]
+struct Item {
+    index: i32,
+    partition: Option<PartitionId>,
+}
+
+pub(super) fn begin(ctx: &mut Ctx<'_>, body: &mut Reader) -> Result<Begun, DecodeError> {
+    let request: ProduceRequest = ctx.decode(body)?;
+    let acks = acks_of(request.acks);
+    let results = Gather::until(deadline(ctx, acks, request.timeout_ms));
+    let mut work = Produce { acks: acks.unwrap_or(Acks::Leader), topics: Vec::new(), results };
+    for topic in request.topic_data {
+        let key = TopicKey::of(ctx.version() >= IDS_FROM, topic.name, topic.topic_id);
+        let items = topic.partition_data.into_iter();
+        let items = items.map(|data| work.begin_partition(ctx, &key, data, acks)).collect();
+        work.topics.push((key, items));
+    }
+    match work.results.progress() {
+        Progress::Complete => Ok(Begun::Done(work.finish(ctx))),
+        Progress::Waiting => Ok(work.into()),
+    }
+}
+
+fn acks_of(acks: i16) -> Option<Acks> {
+    match acks {
+        0 => Some(Acks::None),
+        1 => Some(Acks::Leader),
+        -1 => Some(Acks::All),
+        _ => None,
+    }
+}
+
+/// The client's time limit is one for replication; an append by the leader alone has none in
+/// Kafka, so it gets ours.
+fn deadline(ctx: &Ctx<'_>, acks: Option<Acks>, timeout_ms: i32) -> Instant {
+    let least = if acks == Some(Acks::All) { LEAST_WAIT_MS } else { WAIT_MS };
+    ctx.now.mono.plus_ms(i64::from(timeout_ms).max(least))
+}
+
+impl Produce {
+    fn begin_partition(
+        &mut self,
+        ctx: &mut Ctx<'_>,
+        key: &TopicKey,
+        data: PartitionProduceData,
+        acks: Option<Acks>,
+    ) -> Item {
+        let index = data.index;
+        match admit(ctx, key, data, acks) {
+            Ok((place, batch)) => {
+                let reply = ctx.reply_to(self.results.ask());
+                let (seen, partition, acks) = (ctx.image.offset, place.partition, self.acks);
+                let mail = mail::Produce { reply, seen, partition, acks, batch };
+                ctx.send_shard(place.shard, ToShard::Produce(mail));
+                Item { index, partition: Some(partition) }
+            }
+            Err(refusal) => {
+                self.results.known(Err(refusal));
+                Item { index, partition: None }
+            }
+        }
+    }
+
+    /// The answer of a request that wants none: an error closes the connection.
+    fn finish_unacknowledged(self) -> Outcome {
+        // A shard that is late has not failed: the client did not ask to know.
+        let mut late_is_well = self.results.finish(|| Ok(nowhere()));
+        if late_is_well.any(|result| result.is_err()) {
+            Outcome::Close(CloseReason::UnacknowledgedError)
+        } else {
+            Outcome::Silent
+        }
+    }
+}
+
+/// The batch for one partition, if it may be sent there.
+fn admit(
+    ctx: &Ctx<'_>,
+    key: &TopicKey,
+    data: PartitionProduceData,
+    acks: Option<Acks>,
+) -> Result<(Place, CheckedBatch), BatchRefusal> {
+    let topic = key.find(ctx.image).map_err(plain)?;
+    let place = ctx.place(topic, data.index).map_err(plain)?;
+    if acks.is_none() {
+        return Err(plain(ErrorCode::InvalidRequiredAcks));
+    }
+    refuse_internal(ctx, topic)?;
+    let bytes = match data.records {
+        Some(Records::Bytes(bytes)) => bytes,
+        Some(Records::Holes(_)) | None => Bytes::new(),
+    };
+    let (now, codecs) = (ctx.now.wall, &*ctx.settings.codecs);
+    let batch = batch::check(bytes, &topic.config, now, ctx.version(), codecs)?;
+    if batch.header().is_transactional() {
+        let message = "transactions are not served by this broker";
+        return Err(refused(Refusal::new(ErrorCode::InvalidTxnState, message)));
+    }
+    Ok((place, batch))
+}
+
+fn refuse_internal(ctx: &Ctx<'_>, topic: &TopicImage) -> Result<(), BatchRefusal> {
+    if is_internal(&topic.name) && ctx.call.client_id.as_deref() != Some(ADMIN_CLIENT) {
+        let message = format!("cannot append to internal topic {}", topic.name);
+        return Err(refused(Refusal::new(ErrorCode::InvalidTopicException, message)));
+    }
+    Ok(())
+}
+
+fn plain(code: ErrorCode) -> BatchRefusal {
+    refused(code.into())
+}
+
+fn refused(refusal: Refusal) -> BatchRefusal {
+    let Refusal { code, message } = refusal;
+    BatchRefusal { code, message: message.unwrap_or_default(), records: Vec::new() }
+}
+
+/// An append of which nothing is known.
+fn nowhere() -> Appended {
+    let unknown = dohle_wire::id::Offset(-1);
+    Appended { base: unknown, log_append_time: None, log_start: unknown }
+}
+
+impl Work for Produce {
+    fn deadline(&self) -> Instant {
+        self.results.deadline()
+    }
+
+    fn on_answer(&mut self, _ctx: &mut Ctx<'_>, part: u32, answer: Answer) -> Progress {
+        match answer {
+            Answer::Produced(result) => self.results.put(part, result.map_err(refused)),
+            _ => Progress::Waiting,
+        }
+    }
+
+    fn finish(self, ctx: &mut Ctx<'_>) -> Outcome {
+        if self.acks == Acks::None {
+            return self.finish_unacknowledged();
+        }
+        let mut response = ProduceResponse::default();
+        let mut results = self.results.finish(|| Err(plain(ErrorCode::RequestTimedOut)));
+        for (key, items) in self.topics {
+            let answers = items.iter().zip(results.by_ref());
+            let partition_responses = answers
+                .map(|(item, result)| answer_partition(ctx, item, result, &mut response))
+                .collect();
+            let (name, topic_id) = (key.name(), key.id());
+            response.responses.push(TopicProduceResponse { name, topic_id, partition_responses });
+        }
+        reply::answer(ctx, &response)
+    }
+}
+
+fn answer_partition(
+    ctx: &Ctx<'_>,
+    item: &Item,
+    result: Result<Appended, BatchRefusal>,
+    response: &mut ProduceResponse,
+) -> PartitionProduceResponse {
+    let mut answer = PartitionProduceResponse { index: item.index, ..Default::default() };
+    match result {
+        Ok(appended) => {
+            answer.base_offset = appended.base.0;
+            answer.log_append_time_ms = appended.log_append_time.map_or(-1, |time| time.0);
+            answer.log_start_offset = appended.log_start.0;
+        }
+        Err(refusal) => {
+            answer.base_offset = -1;
+            answer.error_code = refusal.code.code();
+            answer.error_message = (!refusal.message.is_empty()).then_some(refusal.message);
+            answer.record_errors = refusal.records.into_iter().map(record_error).collect();
+            if ctx.version() >= HINTS_FROM && refusal.code == ErrorCode::NotLeaderOrFollower {
+                answer.current_leader = point_to_leader(ctx, item, &mut response.node_endpoints);
+            }
+        }
+    }
+    answer
+}
+
+fn record_error((batch_index, message): (i32, String)) -> BatchIndexAndErrorMessage {
+    BatchIndexAndErrorMessage { batch_index, batch_index_error_message: Some(message) }
+}
+
+/// Where the partition's leader is; its address goes to `endpoints` (KIP-951).
+fn point_to_leader(
+    ctx: &Ctx<'_>,
+    item: &Item,
+    endpoints: &mut Vec<NodeEndpoint>,
+) -> LeaderIdAndEpoch {
+    let hint = item.partition.and_then(|partition| leader_hint(ctx.image, &partition));
+    let Some((leader, leader_epoch)) = hint else { return LeaderIdAndEpoch::default() };
+    let node_id = leader.0;
+    if let Some((host, port)) = ctx.address(leader) {
+        let rack = ctx.image.brokers.get(&leader).and_then(|broker| broker.rack.clone());
+        if endpoints.iter().all(|known| known.node_id != node_id) {
+            endpoints.push(NodeEndpoint { node_id, host, port: port.into(), rack });
+        }
+    }
+    LeaderIdAndEpoch { leader_id: node_id, leader_epoch }
+}
