@@ -1,0 +1,443 @@
+//! A node whose metadata is being opened, served or closed.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use dohle_wire::error::ErrorCode;
+use dohle_wire::id::{LeaderEpoch, Offset};
+use dohle_wire::message::MetadataRecord;
+
+use super::checkpoints::Keeper;
+use super::io::{Token, token};
+use super::{ControlSettings, Effect, answer, not_now, note, warn};
+use crate::controller::brokers::Registration;
+use crate::controller::producer_ids::{Given, exhausted};
+use crate::controller::{Controller, features};
+use crate::disk::{FileIds, IoDone, IoError, IoId};
+use crate::fx::Fx;
+use crate::image::Image;
+use crate::mail::{
+    AdminReply, AdminRequest, LogCheckpoint, Refusal, ReplyTo, ShardId, ToControl, ToShard,
+};
+use crate::quorum::batches::{Versioned, data_batch};
+use crate::quorum::{self, FOLDER, Quorum};
+use crate::shard::Level;
+use crate::time::{Deadline, Instant, Now};
+
+/// See the module.
+#[derive(Clone, Debug)]
+pub(super) struct Node {
+    pub(super) settings: Arc<ControlSettings>,
+    pub(super) metadata_dir: u16,
+    pub(super) who: Registration,
+    /// Broker epochs in the marks of the last clean stop.
+    pub(super) clean_epochs: Vec<i64>,
+    /// Directories that had no identity before.
+    pub(super) fresh_dirs: BTreeSet<u16>,
+    pub(super) files: FileIds,
+    pub(super) quorum: Quorum,
+    pub(super) controller: Controller,
+    pub(super) keeper: Keeper,
+    pub(super) stage: Stage,
+    pub(super) failed_dirs: BTreeSet<u16>,
+    /// The disk under the metadata is full: nothing can be changed any more.
+    pub(super) frozen: bool,
+    pub(super) round: Option<Round>,
+    pub(super) next_round: Instant,
+    /// Offset of the latest deletion of topics whose names have to leave the checkpoints.
+    pub(super) deletion: Option<Offset>,
+}
+
+/// How far the node has come.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum Stage {
+    /// The quorum reads its log and stands for election; identities are being written.
+    Opening { writes: usize, elected: Option<LeaderEpoch> },
+    /// The first records, the last of them at `last`, are on their way; shards open their logs
+    /// once they are `told`.
+    Starting { last: Offset, told: bool, ready: BTreeSet<ShardId> },
+    /// Clients are served.
+    Running,
+    /// These shards still close their logs.
+    Stopping { left: BTreeSet<ShardId> },
+    /// The metadata log is being closed.
+    Closing,
+    /// The last checkpoints are being written.
+    Saving,
+    /// The marks of a clean stop are being written, so many of them.
+    Marking { writes: usize },
+    /// Everything is done.
+    Over,
+}
+
+/// A round of checkpoints.
+#[derive(Clone, Debug)]
+pub(super) struct Round {
+    /// Shards that have not reported yet.
+    pub(super) waiting: BTreeSet<ShardId>,
+    /// What they knew when they were asked.
+    pub(super) asked: Arc<Image>,
+}
+
+impl Node {
+    pub(super) fn committed(&self) -> &Arc<Image> {
+        self.controller.committed()
+    }
+
+    pub(super) fn is_over(&self) -> bool {
+        self.stage == Stage::Over
+    }
+
+    pub(super) fn all_shards(&self) -> impl Iterator<Item = ShardId> + use<> {
+        (0..self.settings.shards).map(ShardId)
+    }
+
+    pub(super) fn path(&self, dir: u16) -> &str {
+        self.settings.config.log_dirs.get(usize::from(dir)).map_or("", String::as_str)
+    }
+
+    pub(super) fn deadline(&self) -> Deadline {
+        let runs = self.stage == Stage::Running && self.round.is_none();
+        runs.then_some((self.next_round, "log.flush.offset.checkpoint.interval.ms"))
+    }
+
+    pub(super) fn on_tick(&mut self, now: Now, fx: &mut Fx<Effect>) {
+        if self.deadline().is_some_and(|(at, _)| at <= now.mono) {
+            self.schedule_round(now);
+            let asked = Arc::clone(self.committed());
+            self.round = Some(Round { waiting: self.all_shards().collect(), asked });
+            self.to_shards(&ToShard::Checkpoint, fx);
+        }
+    }
+
+    pub(super) fn schedule_round(&mut self, now: Now) {
+        let interval = self.settings.config.log_flush_offset_checkpoint_interval_ms;
+        self.next_round = now.mono.plus_ms(interval.max(1));
+    }
+
+    fn to_shards(&self, mail: &ToShard, fx: &mut Fx<Effect>) {
+        for shard in self.all_shards() {
+            fx.push(Effect::Shard(shard, mail.clone()));
+        }
+    }
+
+    pub(super) fn on_mail(
+        &mut self,
+        now: Now,
+        mail: ToControl,
+        fx: &mut Fx<Effect>,
+    ) -> Result<(), String> {
+        match mail {
+            ToControl::Admin { reply, request } => self.on_admin(now, reply, &request, fx),
+            ToControl::Ready(shard) => {
+                self.on_ready(now, shard, fx);
+                Ok(())
+            }
+            ToControl::Checkpoint { shard, logs } => {
+                self.on_checkpoint(shard, logs, fx);
+                Ok(())
+            }
+            ToControl::Stopped(shard) => self.on_shard_stopped(now, shard, fx),
+            ToControl::DirFailed { dir, why } => self.on_dir_failed(dir, &why, fx),
+        }
+    }
+
+    fn on_checkpoint(&mut self, shard: ShardId, logs: Vec<LogCheckpoint>, fx: &mut Fx<Effect>) {
+        let Some(round) = &mut self.round else { return };
+        self.keeper.report(&round.asked, self.controller.committed(), logs);
+        round.waiting.remove(&shard);
+        // While the node stops, the round stays open for the shards' last reports.
+        if round.waiting.is_empty() && self.stage == Stage::Running {
+            self.round = None;
+            self.save(fx);
+        }
+    }
+
+    /// Brings the checkpoint files up to date.
+    pub(super) fn save(&mut self, fx: &mut Fx<Effect>) {
+        if let Some(durable) = self.quorum.recovery_point() {
+            self.keeper.metadata_durable(durable);
+        }
+        self.keeper.write(fx);
+    }
+
+    fn on_dir_failed(&mut self, dir: u16, why: &str, fx: &mut Fx<Effect>) -> Result<(), String> {
+        if !self.failed_dirs.insert(dir) {
+            return Ok(());
+        }
+        let path = self.path(dir).to_owned();
+        note(
+            Level::Error,
+            format!(
+                "the data directory {path} failed ({why}): its partitions are offline until \
+                     the disk is in order and the node was started again"
+            ),
+            fx,
+        );
+        self.keeper.fail_dir(dir);
+        if let Some(id) = self.who.directories.get(usize::from(dir)) {
+            self.controller.fail_dir(*id);
+        }
+        let all = self.failed_dirs.len() == self.who.directories.len();
+        // A full disk is for the operator to mend; ending would only lose what can be told.
+        if all && !why.starts_with("no space left") {
+            return Err(format!("all data directories have failed, the last one {path}: {why}"));
+        }
+        Ok(())
+    }
+
+    fn on_admin(
+        &mut self,
+        now: Now,
+        reply: ReplyTo,
+        request: &AdminRequest,
+        fx: &mut Fx<Effect>,
+    ) -> Result<(), String> {
+        if self.stage != Stage::Running {
+            answer(reply, not_now(request), fx);
+            return Ok(());
+        }
+        if let AdminRequest::InitProducerId { .. } = request {
+            return self.on_producer_id(now, reply, request, fx);
+        }
+        if self.frozen {
+            answer(reply, AdminReply::Refused(self.frozen_refusal()), fx);
+            return Ok(());
+        }
+        let decision = self.controller.decide(request);
+        let deletes = matches!(request, AdminRequest::DeleteTopics { .. });
+        let outcome = self.propose(now, decision.records, fx)?;
+        if deletes && outcome.is_ok() {
+            self.deletion = Some(self.controller.speculative().offset);
+        }
+        let what = outcome.map_or_else(AdminReply::Refused, |()| decision.reply);
+        if let Some(what) = self.controller.park(reply, what) {
+            answer(reply, what, fx);
+        }
+        Ok(())
+    }
+
+    fn on_producer_id(
+        &mut self,
+        now: Now,
+        reply: ReplyTo,
+        request: &AdminRequest,
+        fx: &mut Fx<Effect>,
+    ) -> Result<(), String> {
+        if let Given::Now(what) = self.controller.give_producer_id(reply, request) {
+            answer(reply, what, fx);
+        }
+        if self.frozen {
+            let refusal = self.frozen_refusal();
+            self.answer_all(&refusal, fx);
+            return Ok(());
+        }
+        let next = self.controller.speculative().offset.plus(1);
+        if let Some(record) = self.controller.want_producer_ids(next) {
+            let placed = self.propose(now, vec![record], fx)?;
+            placed.map_err(|refusal| format!("one small record was refused: {refusal:?}"))?;
+        }
+        self.answer_all(&exhausted(), fx);
+        Ok(())
+    }
+
+    fn answer_all(&mut self, refusal: &Refusal, fx: &mut Fx<Effect>) {
+        for (reply, what) in self.controller.refuse_starving(refusal) {
+            answer(reply, what, fx);
+        }
+    }
+
+    fn frozen_refusal(&self) -> Refusal {
+        Refusal::new(
+            ErrorCode::KafkaStorageError,
+            format!(
+                "the disk under {} is full, so that metadata cannot change; free some space and \
+                 restart the broker",
+                self.path(self.metadata_dir)
+            ),
+        )
+    }
+
+    /// Appends records as one batch, all or none. Too many of them are the requester's fault.
+    pub(super) fn propose(
+        &mut self,
+        now: Now,
+        records: Vec<MetadataRecord>,
+        fx: &mut Fx<Effect>,
+    ) -> Result<Result<(), Refusal>, String> {
+        if records.is_empty() {
+            return Ok(Ok(()));
+        }
+        let level = features::level(self.controller.speculative());
+        let versioned = |record: MetadataRecord| {
+            let version = features::record_version(&record, level);
+            (record, version)
+        };
+        let records: Vec<Versioned> = records.into_iter().map(versioned).collect();
+        let batch = match data_batch(now.wall, &records) {
+            Ok(batch) => batch,
+            Err(why) => return Ok(Err(Refusal::new(ErrorCode::PolicyViolation, why))),
+        };
+        let epoch = self.quorum.leads().expect("only a leader is asked to append");
+        let mut inner = Fx::new();
+        let base = self.quorum.propose(now, &batch, &mut self.files, &mut inner);
+        self.controller.appended(base, epoch, &records)?;
+        self.absorb(now, inner, fx)?;
+        Ok(Ok(()))
+    }
+
+    pub(super) fn on_io(
+        &mut self,
+        now: Now,
+        done: IoDone,
+        fx: &mut Fx<Effect>,
+    ) -> Result<(), String> {
+        if done.id.owner != IoId::UNIT {
+            return self.drive(now, quorum::Input::Io(done), fx);
+        }
+        let (token, dir) = token(done.id);
+        match token {
+            Token::Identity => self.on_identity_written(now, dir, done, fx),
+            Token::CleanStop => {
+                self.on_mark_written(dir, &done, fx);
+                Ok(())
+            }
+            Token::Checkpoint(kind) => {
+                if let Err(error) = &done.result {
+                    self.checkpoint_failed(dir, kind.file(), error, fx)?;
+                }
+                self.keeper.on_written(dir, kind, done.result.is_ok(), fx);
+                self.mark_if_saved(fx);
+                Ok(())
+            }
+            Token::Remains | Token::Listing => Ok(()),
+        }
+    }
+
+    /// A checkpoint that cannot be written leaves the old one, which is good enough to recover
+    /// from; but the disk with the metadata must not be in disorder.
+    fn checkpoint_failed(
+        &mut self,
+        dir: u16,
+        file: &str,
+        error: &IoError,
+        fx: &mut Fx<Effect>,
+    ) -> Result<(), String> {
+        let path = self.path(dir);
+        match error {
+            IoError::Failed(why) if dir == self.metadata_dir => {
+                Err(format!("{path}/{file} cannot be written: {why}; see to the disk"))
+            }
+            IoError::Failed(_) | IoError::NoSpace(_) => {
+                warn(format!("{path}/{file} cannot be written: {error}"), fx);
+                Ok(())
+            }
+        }
+    }
+
+    /// Has the quorum take in an input, and takes in what it wants.
+    pub(super) fn drive(
+        &mut self,
+        now: Now,
+        input: quorum::Input,
+        fx: &mut Fx<Effect>,
+    ) -> Result<(), String> {
+        let mut inner = Fx::new();
+        self.quorum.step(now, input, &mut self.files, &mut inner);
+        self.absorb(now, inner, fx)
+    }
+
+    fn absorb(
+        &mut self,
+        now: Now,
+        mut inner: Fx<quorum::Effect>,
+        fx: &mut Fx<Effect>,
+    ) -> Result<(), String> {
+        for effect in inner.drain() {
+            match effect {
+                quorum::Effect::Disk(op) => fx.push(Effect::Disk(op)),
+                quorum::Effect::Replay(entries) => self.controller.replay(&entries)?,
+                quorum::Effect::Elected(epoch) => self.on_elected(now, epoch, fx)?,
+                quorum::Effect::Committed(upto) => self.on_committed(now, upto, fx),
+                quorum::Effect::Note(text) => warn(text, fx),
+                quorum::Effect::Closed(end) => self.on_quorum_closed(end, fx),
+                quorum::Effect::DiskFailed(error) => self.on_disk_failed(&error, fx)?,
+                quorum::Effect::Unusable(why) => {
+                    let path = self.path(self.metadata_dir);
+                    return Err(format!("{path}/{FOLDER} cannot be used: {why}"));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn on_committed(&mut self, now: Now, upto: Offset, fx: &mut Fx<Effect>) {
+        let answers = self.controller.commit(upto);
+        self.tell_image(fx);
+        for (reply, what) in answers {
+            answer(reply, what, fx);
+        }
+        if self.deletion.take_if(|offset| *offset < upto).is_some() {
+            self.keeper.retain(self.controller.committed());
+            self.save(fx);
+        }
+        self.run_if_ready(now, fx);
+    }
+
+    /// Gives the committed image to everyone who acts on it.
+    fn tell_image(&mut self, fx: &mut Fx<Effect>) {
+        let image = Arc::clone(self.committed());
+        match &mut self.stage {
+            Stage::Starting { told, .. } => {
+                if !std::mem::replace(told, true) {
+                    self.keeper.begin(&image);
+                    let checkpoints = Arc::new(self.keeper.checkpoints(self.who.clean));
+                    self.to_shards(&ToShard::Start(checkpoints), fx);
+                }
+            }
+            Stage::Running => {}
+            Stage::Opening { .. }
+            | Stage::Stopping { .. }
+            | Stage::Closing
+            | Stage::Saving
+            | Stage::Marking { .. }
+            | Stage::Over => return,
+        }
+        self.to_shards(&ToShard::Image(Arc::clone(&image)), fx);
+        fx.push(Effect::Publish(image));
+    }
+
+    /// The metadata log cannot be written. A full disk is no reason to stop serving what is
+    /// there; anything else is.
+    fn on_disk_failed(&mut self, error: &IoError, fx: &mut Fx<Effect>) -> Result<(), String> {
+        let path = self.path(self.metadata_dir);
+        let full = matches!(error, IoError::NoSpace(_));
+        if !full || self.stage != Stage::Running {
+            return Err(format!(
+                "the metadata log in {path}/{FOLDER} cannot be written: {error}; see to the disk \
+                 and start again"
+            ));
+        }
+        note(
+            Level::Error,
+            format!(
+                "the metadata log in {path}/{FOLDER} cannot be written: {error}; topics and \
+                     configs cannot be changed until there is space and the broker was restarted"
+            ),
+            fx,
+        );
+        self.frozen = true;
+        let refusal = self.frozen_refusal();
+        for (reply, what) in self.controller.give_up(&refusal) {
+            answer(reply, what, fx);
+        }
+        Ok(())
+    }
+
+    pub(super) fn invariants(&self) {
+        self.controller.invariants();
+        let Some(high) = self.quorum.high_watermark() else { return };
+        let offset = self.committed().offset;
+        assert!(offset < high, "C3: committed image at {offset}, high watermark {high}");
+    }
+}

@@ -1,0 +1,197 @@
+//! The registration of this node at its start (ClusterControlManager, ControllerRegistration).
+//!
+//! Kafka registers a broker fenced, lets it catch up, then unfences it in a later record. A node
+//! that is its own quorum has caught up when it stands for election, and nobody can reach it
+//! before it is ready: registration and unfencing are one batch, which saves a sync.
+
+use std::collections::BTreeMap;
+
+use dohle_wire::id::{NodeId, Offset, Uuid};
+use dohle_wire::message::{
+    AbortTransactionRecord, BrokerEndpoint, BrokerFeature, BrokerRegistrationChangeRecord,
+    ControllerEndpoint, ControllerFeature, MetadataRecord, PartitionChangeRecord,
+    RegisterBrokerRecord, RegisterControllerRecord,
+};
+
+use super::apply::UNCHANGED_LEADER;
+use super::features::{self, SUPPORTED};
+use crate::config::listener::Listener;
+use crate::image::{Image, PartitionImage, TopicImage};
+
+/// Who registers.
+#[derive(Clone, Debug)]
+pub struct Registration {
+    /// The run of the process.
+    pub incarnation: Uuid,
+    /// Ids of the data directories, in the order of `log.dirs`.
+    pub directories: Vec<Uuid>,
+    /// Whether the node was stopped cleanly before.
+    pub clean: bool,
+    /// The data directory of each partition's folder that is on a disk, by the folder's name.
+    pub folders: BTreeMap<String, u16>,
+}
+
+/// The first records of a start; the first of them will lie at `base`.
+#[must_use]
+pub fn register(
+    image: &Image,
+    who: &Registration,
+    base: Offset,
+    torn: bool,
+) -> Vec<MetadataRecord> {
+    let mut records = Vec::new();
+    if torn {
+        // Whoever led before died in the middle of records that belong together.
+        let reason = Some("the controller restarted".to_owned());
+        records.push(AbortTransactionRecord { reason }.into());
+    }
+    records.extend(features::bootstrap(image));
+    records.push(controller(image, who).into());
+    let epoch = base.0 + i64::try_from(records.len()).unwrap_or(0);
+    records.push(broker(image, who, epoch).into());
+    let unfence = BrokerRegistrationChangeRecord {
+        broker_id: image.local.node_id,
+        broker_epoch: epoch,
+        fenced: -1,
+        ..BrokerRegistrationChangeRecord::default()
+    };
+    records.push(unfence.into());
+    records.extend(partitions(image, who));
+    records
+}
+
+fn controller(image: &Image, who: &Registration) -> RegisterControllerRecord {
+    let names = &image.local.controller_listener_names;
+    let listeners = image.local.listeners.iter().filter(|l| names.contains(&l.name));
+    let endpoint = |listener: &Listener| ControllerEndpoint {
+        name: listener.name.clone(),
+        host: host(listener),
+        port: listener.port,
+        security_protocol: listener.protocol.id(),
+    };
+    let feature = |(name, min, max): &(&str, i16, i16)| ControllerFeature {
+        name: (*name).to_owned(),
+        min_supported_version: *min,
+        max_supported_version: *max,
+    };
+    RegisterControllerRecord {
+        controller_id: image.local.node_id,
+        incarnation_id: who.incarnation,
+        zk_migration_ready: false,
+        end_points: listeners.map(endpoint).collect(),
+        features: SUPPORTED.iter().map(feature).collect(),
+    }
+}
+
+fn broker(image: &Image, who: &Registration, epoch: i64) -> RegisterBrokerRecord {
+    let endpoint = |listener: &Listener| BrokerEndpoint {
+        name: listener.name.clone(),
+        host: host(listener),
+        port: listener.port,
+        security_protocol: listener.protocol.id(),
+    };
+    let feature = |(name, min, max): &(&str, i16, i16)| BrokerFeature {
+        name: (*name).to_owned(),
+        min_supported_version: *min,
+        max_supported_version: *max,
+    };
+    // Below 3.7-IV2 a record cannot hold directories.
+    let directories = if features::level(image) >= 17 { who.directories.clone() } else { vec![] };
+    RegisterBrokerRecord {
+        broker_id: image.local.node_id,
+        incarnation_id: who.incarnation,
+        broker_epoch: epoch,
+        end_points: image.local.advertised().iter().map(endpoint).collect(),
+        features: SUPPORTED.iter().map(feature).collect(),
+        rack: image.local.rack.clone(),
+        fenced: true,
+        log_dirs: directories,
+        ..RegisterBrokerRecord::default()
+    }
+}
+
+/// Kafka refuses an empty host in a registration.
+fn host(listener: &Listener) -> String {
+    if listener.any_host() { "localhost".to_owned() } else { listener.host.clone() }
+}
+
+/// What the start changes in the partitions of this node.
+fn partitions(image: &Image, who: &Registration) -> Vec<MetadataRecord> {
+    let mut records = Vec::new();
+    for topic in image.topics.values() {
+        for (index, partition) in (0..).zip(&topic.partitions) {
+            records.extend(change(image, who, topic, index, partition).map(MetadataRecord::from));
+        }
+    }
+    records
+}
+
+fn change(
+    image: &Image,
+    who: &Registration,
+    topic: &TopicImage,
+    index: i32,
+    partition: &PartitionImage,
+) -> Option<PartitionChangeRecord> {
+    let local = NodeId(image.local.node_id);
+    let at = partition.replicas.iter().position(|replica| *replica == local)?;
+    let mut record = PartitionChangeRecord {
+        partition_id: index,
+        topic_id: topic.id.0,
+        ..PartitionChangeRecord::default()
+    };
+    let here = partition.directories.get(at).copied().unwrap_or(Uuid::ZERO);
+    let folder = format!("{}-{index}", topic.name);
+    if let Some(chosen) = directory(here, who, &folder).filter(|_| features::level(image) >= 17) {
+        let mut directories = partition.directories.clone();
+        directories[at] = chosen;
+        record.directories = Some(directories);
+    }
+    let available = here.is_reserved() || who.directories.contains(&here);
+    elect(&mut record, partition, local, available, who.clean);
+    (record.leader != UNCHANGED_LEADER || record.directories.is_some()).then_some(record)
+}
+
+/// The directory of a replica that has none yet: the one with its folder, or the first.
+fn directory(here: Uuid, who: &Registration, folder: &str) -> Option<Uuid> {
+    if !here.is_reserved() {
+        return None;
+    }
+    let found = who.folders.get(folder).and_then(|dir| who.directories.get(usize::from(*dir)));
+    found.or(who.directories.first()).copied()
+}
+
+/// Who leads from now on.
+///
+/// After a stop that was not clean this node may have lost the unsynced end of its log: it leads
+/// on in a new epoch, so that no epoch names two records at one offset. A replica whose data
+/// directory is not there leads nothing until it is back.
+fn elect(
+    record: &mut PartitionChangeRecord,
+    partition: &PartitionImage,
+    local: NodeId,
+    available: bool,
+    clean: bool,
+) {
+    match partition.leader {
+        Some(leader) if leader == local && !available => record.leader = -1,
+        Some(leader) if leader == local && !clean => record.leader = local.0,
+        None if available && may_lead(partition, local) => {
+            record.leader = local.0;
+            record.isr = Some(vec![local.0]);
+            if !partition.elr.is_empty() || !partition.last_known_elr.is_empty() {
+                record.eligible_leader_replicas = Some(Vec::new());
+                record.last_known_elr = Some(Vec::new());
+            }
+        }
+        Some(_) | None => {}
+    }
+}
+
+/// Whether a replica has everything committed: it is in sync, eligible, or the last one that was.
+fn may_lead(partition: &PartitionImage, local: NodeId) -> bool {
+    let nobody = partition.isr.is_empty() && partition.elr.is_empty();
+    partition.isr.contains(&local)
+        || partition.elr.contains(&local)
+        || (nobody && partition.last_known_elr == [local])
+}
