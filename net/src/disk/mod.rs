@@ -1,0 +1,23 @@
+//! Disk operations of the core, carried out on files.
+//!
+//! Each unit has its own [`UnitDisk`], which keeps the contract of [`dohle_core::disk`]: page-cache
+//! writes, reads and look-ups happen inline; what may wait for a device goes to a small pool of
+//! threads, and whatever must not overtake it waits for it ([`order`]). All units and all senders
+//! share one table of files ([`files`]).
+//!
+//! Must never know: what a log, a topic or a request is.
+
+mod blocking;
+mod files;
+mod lock;
+mod ops;
+mod order;
+mod unit_disk;
+
+pub use blocking::Pool;
+pub use files::Files;
+pub use lock::{DirLock, LockError, lock_dir};
+pub use unit_disk::{Finished, UnitDisk};
+
+#[cfg(test)]
+mod tests;

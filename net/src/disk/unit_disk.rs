@@ -1,0 +1,151 @@
+//! The disk of one unit: where its operations happen, and in which order.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::sync::Arc;
+use std::time::Duration;
+
+use dohle_core::disk::{DiskOp, IoDone};
+use dohle_core::time::Instant;
+
+use super::blocking::Pool;
+use super::files::Files;
+use super::ops::Job;
+use super::order::{Busy, Footprint, Manner};
+use crate::clock::Clock;
+
+/// A page-cache write that took longer than this waited for the device.
+const SLOW: Duration = Duration::from_millis(2);
+/// For how long a directory that was slow is served by the pool.
+const SLOW_FOR: Duration = Duration::from_secs(1);
+
+/// An operation that was carried out elsewhere ended.
+pub struct Finished {
+    token: u64,
+    done: IoDone,
+}
+
+/// Carries out the disk operations of one unit.
+pub struct UnitDisk {
+    files: Arc<Files>,
+    pool: Arc<Pool>,
+    clock: Clock,
+    tell: Arc<dyn Fn(Finished) + Send + Sync>,
+    tokens: u64,
+    running: BTreeMap<u64, Footprint>,
+    busy: Busy,
+    waiting: VecDeque<Job>,
+    /// What the waiting operations touch.
+    queued: Busy,
+    slow_until: BTreeMap<u16, Instant>,
+}
+
+impl UnitDisk {
+    /// `tell` brings what ended on the pool back to [`UnitDisk::on_finished`].
+    pub fn new(
+        files: Arc<Files>,
+        pool: Arc<Pool>,
+        clock: Clock,
+        tell: Arc<dyn Fn(Finished) + Send + Sync>,
+    ) -> Self {
+        Self {
+            files,
+            pool,
+            clock,
+            tell,
+            tokens: 0,
+            running: BTreeMap::new(),
+            busy: Busy::default(),
+            waiting: VecDeque::new(),
+            queued: Busy::default(),
+            slow_until: BTreeMap::new(),
+        }
+    }
+
+    /// Takes on one operation. A completion that is there at once goes to `done`.
+    pub fn submit(&mut self, op: DiskOp, done: &mut impl FnMut(IoDone)) {
+        match op {
+            DiskOp::Open { file, path } => self.files.open(file, &path),
+            DiskOp::Close { file } => self.files.close(file, self.clock.mono()),
+            op => {
+                let job = self.job(op);
+                let print = job.footprint();
+                if self.busy.blocks(&print) || self.queued.blocks(&print) {
+                    self.queued.add(&print);
+                    self.waiting.push_back(job);
+                } else {
+                    self.start(job, print, done);
+                }
+            }
+        }
+    }
+
+    /// Something ended on the pool: what waited for it goes on.
+    pub fn on_finished(&mut self, finished: Finished, done: &mut impl FnMut(IoDone)) {
+        let print = self.running.remove(&finished.token);
+        let Some(print) = print else { unreachable!("an operation ends once") };
+        self.busy.remove(&print);
+        done(finished.done);
+        self.queued = Busy::default();
+        for job in std::mem::take(&mut self.waiting) {
+            // Names may have changed since it was emitted.
+            let print = job.footprint();
+            if self.busy.blocks(&print) || self.queued.blocks(&print) {
+                self.queued.add(&print);
+                self.waiting.push_back(job);
+            } else {
+                self.start(job, print, done);
+            }
+        }
+    }
+
+    /// When [`UnitDisk::tick`] has something to do.
+    #[must_use]
+    pub fn deadline(&self) -> Option<Instant> {
+        self.files.expiry()
+    }
+
+    /// The deadline passed.
+    pub fn tick(&mut self, now: Instant) {
+        self.files.expire(now);
+    }
+
+    fn job(&self, op: DiskOp) -> Job {
+        let file = match &op {
+            DiskOp::Write { file, .. }
+            | DiskOp::Sync { file, .. }
+            | DiskOp::Truncate { file, .. }
+            | DiskOp::Read { file, .. } => Some(*file),
+            DiskOp::Locate { plan, .. } => Some(plan.file),
+            _ => None,
+        };
+        let slot = file.and_then(|file| self.files.slot(file));
+        Job { op, slot, birth: self.files.birth() }
+    }
+
+    fn start(&mut self, job: Job, print: Footprint, done: &mut impl FnMut(IoDone)) {
+        if job.is_quick() && !self.is_slow(print.dir) {
+            let began = self.clock.mono();
+            done(job.run(&self.files));
+            let took = self.clock.mono().since(began);
+            if print.manner == Manner::Content && took > SLOW {
+                self.slow_until.insert(print.dir, self.clock.mono().plus(SLOW_FOR));
+            }
+            return;
+        }
+        self.tokens += 1;
+        let token = self.tokens;
+        self.busy.add(&print);
+        self.running.insert(token, print);
+        let (files, tell) = (Arc::clone(&self.files), Arc::clone(&self.tell));
+        self.pool.run(move || tell(Finished { token, done: job.run(&files) }));
+    }
+
+    fn is_slow(&mut self, dir: u16) -> bool {
+        let Some(until) = self.slow_until.get(&dir) else { return false };
+        let slow = self.clock.mono() < *until;
+        if !slow {
+            self.slow_until.remove(&dir);
+        }
+        slow
+    }
+}

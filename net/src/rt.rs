@@ -1,0 +1,12 @@
+//! The runtime: everything of tokio that this crate uses comes through here, so that a build for
+//! a simulated network swaps one module.
+
+pub(crate) use tokio::io::{AsyncReadExt, Interest};
+pub(crate) use tokio::net::{TcpListener, TcpStream};
+pub(crate) use tokio::runtime::{Builder, Handle, Runtime};
+pub(crate) use tokio::select;
+pub(crate) use tokio::task::spawn;
+pub(crate) use tokio::signal::unix::{Signal, SignalKind, signal};
+pub(crate) use tokio::sync::Notify;
+pub(crate) use tokio::task::yield_now;
+pub(crate) use tokio::time::{Instant, Sleep, sleep, sleep_until};
