@@ -1,0 +1,68 @@
+//! Parsing of single values.
+
+use std::time::Duration;
+
+use super::ConfigError;
+
+/// Longest wait that a setting can ask for: a hundred years, so that sums of waits never overflow.
+const LONGEST_MS: u64 = 100 * 365 * 24 * 3_600_000;
+
+fn bad(key: &'static str, expected: &'static str, found: &str) -> ConfigError {
+    ConfigError::BadValue { key, expected, found: found.to_owned() }
+}
+
+pub(super) fn millis(key: &'static str, value: &str) -> Result<Duration, ConfigError> {
+    let ms = value.trim().parse::<u64>();
+    let ms = ms.map_err(|_| bad(key, "a number of milliseconds, 0 or more", value))?;
+    Ok(Duration::from_millis(ms.min(LONGEST_MS)))
+}
+
+pub(super) fn bytes(key: &'static str, value: &str) -> Result<usize, ConfigError> {
+    let count = value.trim().parse::<i32>().ok().and_then(|count| usize::try_from(count).ok());
+    count.ok_or_else(|| bad(key, "a number of bytes from 0 to 2147483647", value))
+}
+
+pub(super) fn memory(key: &'static str, value: &str) -> Result<usize, ConfigError> {
+    value.trim().parse().map_err(|_| bad(key, "a number of bytes, 0 or more", value))
+}
+
+pub(super) fn count(key: &'static str, value: &str) -> Result<u32, ConfigError> {
+    let count = value.trim().parse::<u32>().ok().filter(|count| *count > 0);
+    count.ok_or_else(|| bad(key, "a number, 1 or more", value))
+}
+
+pub(super) fn flag(key: &'static str, value: &str) -> Result<bool, ConfigError> {
+    match value.trim() {
+        "true" => Ok(true),
+        "false" => Ok(false),
+        _ => Err(bad(key, "true or false", value)),
+    }
+}
+
+pub(super) fn choice<T: Copy>(
+    key: &'static str,
+    expected: &'static str,
+    value: &str,
+    choices: &[(&str, T)],
+) -> Result<T, ConfigError> {
+    let found = choices.iter().find(|(name, _)| *name == value.trim());
+    found.map(|(_, choice)| *choice).ok_or_else(|| bad(key, expected, value))
+}
+
+/// Addresses separated by commas, each a host and a port; IPv6 hosts in brackets.
+pub(super) fn addresses(key: &'static str, value: &str) -> Result<Vec<(String, u16)>, ConfigError> {
+    let parsed: Option<Vec<_>> = value
+        .split(',')
+        .map(str::trim)
+        .filter(|part| !part.is_empty())
+        .map(|part| {
+            let (host, port) = part.rsplit_once(':')?;
+            let host = host.strip_prefix('[').and_then(|h| h.strip_suffix(']')).unwrap_or(host);
+            let port = port.parse::<u16>().ok().filter(|port| *port > 0)?;
+            (!host.is_empty()).then(|| (host.to_owned(), port))
+        })
+        .collect();
+    parsed
+        .filter(|list| !list.is_empty())
+        .ok_or_else(|| bad(key, "a list of host:port, for example 127.0.0.1:9092", value))
+}

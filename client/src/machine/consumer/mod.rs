@@ -1,0 +1,3 @@
+//! wip
+mod io;
+pub use io::*;

@@ -1,0 +1,309 @@
+//! Taking records in, and telling their fate.
+
+use std::sync::Arc;
+
+use dohle_wire::ErrorCode;
+use dohle_wire::id::{Offset, Timestamp};
+
+use super::batch::{self, Batch, Waiting};
+use super::murmur2::partition_of;
+use super::partitioner::{Candidate, Sticky};
+use super::queue::Queue;
+use super::{
+    Effect, Input, Key, ProduceError, Producer, ProducerRecord, Receipt, Topic, TopicIndex,
+    Unplaced,
+};
+use crate::machine::cluster::TopicInfo;
+use crate::machine::{Now, Token};
+
+impl Producer {
+    pub(super) fn on_send(&mut self, now: Now, token: Token, record: ProducerRecord) {
+        let refusal = self.refusal(&record);
+        if let Some(error) = refusal {
+            self.urgent |= error == ProduceError::BufferFull;
+            self.dirty |= self.urgent;
+            return self.delivered.push(Effect::Delivered { token, result: Err(error) });
+        }
+        self.buffered += record.size();
+        *self.undelivered.entry(self.flush).or_default() += 1;
+        let topic = self.topic_index(&record.topic);
+        self.cluster.want_topic(now, &record.topic);
+        let unplaced = Unplaced { token, record, flush: self.flush, since: now.mono };
+        if self.topics[topic].unplaced.is_empty()
+            && self.can_place(topic, unplaced.record.partition)
+        {
+            return self.place(now, topic, unplaced);
+        }
+        self.topics[topic].unplaced.push_back(unplaced);
+        self.unplaced.insert(topic);
+        self.dirty = true;
+    }
+
+    /// Why a record is not even queued.
+    fn refusal(&self, record: &ProducerRecord) -> Option<ProduceError> {
+        let (size, limit) =
+            (record.size(), self.config.max_request_size.min(self.config.buffer_memory));
+        if self.closed {
+            Some(ProduceError::Closed)
+        } else if let Some(code) = self.ids.refused {
+            Some(ProduceError::NoProducerId(code))
+        } else if let Some(partition @ ..0) = record.partition {
+            Some(ProduceError::InvalidPartition(partition))
+        } else if size.saturating_add(batch::OVERHEAD) > limit {
+            Some(ProduceError::RecordTooLarge { size, limit })
+        } else if size > self.free_memory() {
+            Some(ProduceError::BufferFull)
+        } else {
+            None
+        }
+    }
+
+    fn topic_index(&mut self, name: &Arc<str>) -> TopicIndex {
+        if let Some(index) = self.names.get(name) {
+            return *index;
+        }
+        let index = self.topics.len();
+        self.names.insert(Arc::clone(name), index);
+        self.topics.push(Topic {
+            name: Arc::clone(name),
+            id: None,
+            queues: std::collections::BTreeMap::new(),
+            unplaced: std::collections::VecDeque::new(),
+            sticky: Sticky::default(),
+        });
+        index
+    }
+
+    fn can_place(&self, topic: TopicIndex, partition: Option<i32>) -> bool {
+        let known = self.cluster.view().topic(&self.topics[topic].name);
+        known.is_some_and(|info| partition.is_none_or(|at| (at as usize) < info.partitions.len()))
+    }
+
+    /// Puts a record into a batch of its partition.
+    fn place(&mut self, now: Now, topic: TopicIndex, unplaced: Unplaced) {
+        let Unplaced { token, record, flush, since } = unplaced;
+        let partition = self.choose(topic, &record);
+        let size = record.size();
+        let waiting =
+            Waiting { token, flush, timestamp: record.timestamp.unwrap_or(now.wall), size };
+        let queue = self.topics[topic].queues.entry(partition).or_insert_with(Queue::new);
+        let batch_size = self.config.batch_size;
+        if queue.open(size, batch_size).is_none() {
+            // A full batch behind this one may go now.
+            self.dirty |= queue.has_waiting();
+            let expires = since.saturating_add(self.config.delivery_timeout);
+            queue.push(Batch::new(self.next_batch, now.mono, expires));
+            self.next_batch += 1;
+        }
+        let batch = queue.open(size, batch_size).expect("an empty batch takes any record");
+        let pushed = batch.push(&record, waiting);
+        self.dirty |= batch.is_full(batch_size) || self.config.linger.is_zero();
+        if let Err(problem) = pushed {
+            // Unreachable with a limit on the size of records, but the sender must hear of it.
+            return self.deliver(waiting, Err(ProduceError::Unencodable(problem)));
+        }
+        self.active.insert((topic, partition));
+    }
+
+    fn choose(&mut self, topic: TopicIndex, record: &ProducerRecord) -> i32 {
+        let Self { topics, cluster, config, .. } = self;
+        let topic = &mut topics[topic];
+        let info = cluster.view().topic(&topic.name).expect("a record is placed in a known topic");
+        let count = info.partitions.len();
+        match (record.partition, &record.key) {
+            (Some(partition), _) => partition,
+            (None, Some(key)) if !config.ignore_keys => partition_of(key, count),
+            _ => {
+                let adaptive = config.adaptive_partitioning;
+                let candidates = candidates(info, &topic.queues, adaptive);
+                let place = |rng: &mut _| {
+                    topic.sticky.place(record.size(), config.batch_size, rng, || candidates)
+                };
+                place(cluster.rng())
+            }
+        }
+    }
+
+    /// There is newer metadata: records may find their partition, or never will.
+    pub(super) fn on_metadata(&mut self, now: Now) {
+        for topic in self.unplaced.clone() {
+            while let Some(first) = self.topics[topic].unplaced.front() {
+                if !self.can_place(topic, first.record.partition) {
+                    break;
+                }
+                let first = self.topics[topic].unplaced.pop_front().expect("just seen");
+                self.place(now, topic, first);
+            }
+            self.drop_hopeless(topic);
+        }
+        for index in 0..self.topics.len() {
+            self.follow_topic_id(index);
+        }
+        let idle_since = now.mono.saturating_sub(self.config.metadata_max_idle);
+        let Self { cluster, topics, names, .. } = self;
+        cluster.forget_topics(idle_since, |name| {
+            let topic = names.get(name).map(|index| &topics[*index]);
+            topic.is_some_and(|topic| {
+                !topic.unplaced.is_empty() || topic.queues.values().any(|queue| !queue.is_empty())
+            })
+        });
+        self.dirty = true;
+    }
+
+    /// Fails records of a topic that the broker refuses for good.
+    fn drop_hopeless(&mut self, index: TopicIndex) {
+        let topic = &mut self.topics[index];
+        let code = self.cluster.view().topics.get(&topic.name).map_or(ErrorCode::None, |t| t.error);
+        if code != ErrorCode::None && !code.is_retriable() {
+            for unplaced in std::mem::take(&mut topic.unplaced) {
+                let error = ProduceError::Refused { code, message: None, in_doubt: false };
+                self.deliver_unplaced(unplaced, error);
+            }
+        }
+        if self.topics[index].unplaced.is_empty() {
+            self.unplaced.remove(&index);
+        }
+    }
+
+    fn follow_topic_id(&mut self, index: TopicIndex) {
+        let topic = &mut self.topics[index];
+        let Some(info) = self.cluster.view().topic(&topic.name) else { return };
+        if topic.id.is_some_and(|id| id != info.id) {
+            topic.queues.values_mut().for_each(Queue::unprove);
+            topic.sticky.leave();
+        }
+        topic.id = Some(info.id);
+    }
+
+    /// Fails what has waited too long.
+    pub(super) fn expire(&mut self, now: Now) {
+        for index in self.unplaced.clone() {
+            while let Some(first) = self.topics[index].unplaced.front() {
+                if first.since.saturating_add(self.config.max_block) > now.mono {
+                    break;
+                }
+                let topic = &mut self.topics[index];
+                let known = self.cluster.view().topics.get(&topic.name);
+                let last = known.map_or(ErrorCode::UnknownTopicOrPartition, |info| info.error);
+                let error = ProduceError::NoMetadata { topic: Arc::clone(&topic.name), last };
+                let first = topic.unplaced.pop_front().expect("just seen");
+                self.deliver_unplaced(first, error);
+            }
+            if self.topics[index].unplaced.is_empty() {
+                self.unplaced.remove(&index);
+            }
+        }
+        for key in self.active.clone() {
+            let queue = self.queue(key);
+            let sent = queue.give_up_sent(now.mono);
+            let waiting = queue.take_expired(now.mono);
+            for record in sent {
+                self.deliver(record, Err(ProduceError::TimedOut { in_doubt: true }));
+            }
+            for batch in waiting {
+                let in_doubt = batch.in_doubt;
+                self.give_up(key, batch, &ProduceError::TimedOut { in_doubt });
+            }
+            self.rest_if_empty(key);
+        }
+    }
+
+    pub(super) fn queue(&mut self, (topic, partition): Key) -> &mut Queue {
+        self.topics[topic].queues.get_mut(&partition).expect("a partition in use has a queue")
+    }
+
+    pub(super) fn rest_if_empty(&mut self, key: Key) {
+        if self.queue(key).is_empty() {
+            self.active.remove(&key);
+        }
+    }
+
+    /// A batch is in the log.
+    pub(super) fn acknowledge(&mut self, (_, partition): Key, batch: Batch, base: i64, time: i64) {
+        for (record, at) in batch.records.into_iter().zip(0i64..) {
+            let offset = Offset(if base < 0 { -1 } else { base.saturating_add(at) });
+            let timestamp = if time < 0 { record.timestamp } else { Timestamp(time) };
+            self.deliver(record, Ok(Receipt { partition, offset, timestamp }));
+        }
+    }
+
+    /// A batch is given up.
+    pub(super) fn give_up(&mut self, key: Key, mut batch: Batch, error: &ProduceError) {
+        for record in std::mem::take(&mut batch.records) {
+            self.deliver(record, Err(error.clone()));
+        }
+        self.queue(key).gave_up(&batch);
+        self.dirty = true;
+    }
+
+    /// No producer id can be had: nothing that waits can ever be sent.
+    pub(super) fn refuse_ids(&mut self, code: ErrorCode) {
+        self.ids.refused = Some(code);
+        self.fail_everything(&ProduceError::NoProducerId(code));
+    }
+
+    pub(super) fn fail_everything(&mut self, error: &ProduceError) {
+        for key in std::mem::take(&mut self.active) {
+            for batch in self.queue(key).take_all() {
+                for record in batch.records {
+                    self.deliver(record, Err(error.clone()));
+                }
+            }
+        }
+        for index in std::mem::take(&mut self.unplaced) {
+            for unplaced in std::mem::take(&mut self.topics[index].unplaced) {
+                self.deliver_unplaced(unplaced, error.clone());
+            }
+        }
+    }
+
+    fn deliver_unplaced(&mut self, unplaced: Unplaced, error: ProduceError) {
+        let waiting = Waiting {
+            token: unplaced.token,
+            flush: unplaced.flush,
+            timestamp: Timestamp(-1),
+            size: unplaced.record.size(),
+        };
+        self.deliver(waiting, Err(error));
+    }
+
+    pub(super) fn deliver(&mut self, record: Waiting, result: Result<Receipt, ProduceError>) {
+        self.buffered -= record.size;
+        self.urgent &= self.buffered > self.config.buffer_memory / 2;
+        let count = self.undelivered.get_mut(&record.flush).expect("an undelivered record counts");
+        *count -= 1;
+        if *count == 0 {
+            self.undelivered.remove(&record.flush);
+        }
+        self.delivered.push(Effect::Delivered { token: record.token, result });
+    }
+
+    pub(super) fn finish_flushes(&mut self) {
+        let oldest = self.undelivered.keys().next().copied().unwrap_or(u64::MAX);
+        while let Some((token, flush)) = self.flushes.front().copied().filter(|f| f.1 <= oldest) {
+            let _ = flush;
+            self.flushes.pop_front();
+            self.delivered.push(Effect::Flushed { token });
+        }
+    }
+}
+
+fn candidates(
+    info: &TopicInfo,
+    queues: &std::collections::BTreeMap<i32, Queue>,
+    adaptive: bool,
+) -> Vec<Candidate> {
+    let of = |partition: &crate::machine::PartitionInfo| Candidate {
+        partition: partition.index,
+        has_leader: partition.leader.is_some(),
+        queued: if adaptive { queues.get(&partition.index).map_or(0, Queue::queued) } else { 0 },
+    };
+    info.partitions.iter().map(of).collect()
+}
+
+impl Input {
+    /// A record to be sent.
+    pub const fn send(token: u64, record: ProducerRecord) -> Self {
+        Self::Send { token: Token(token), record }
+    }
+}

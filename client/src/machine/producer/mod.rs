@@ -1,0 +1,312 @@
+//! A producer: takes records, sends batches, tells the fate of every record.
+//!
+//! Owns: records that are not delivered, their batches, sequences and the producer id.
+//!
+//! Invariants: every `Send` is answered by exactly one `Delivered`; records of one partition are
+//! acknowledged in the order sent, if `enable.idempotence` or if only one request is in flight; an
+//! idempotent record is in the log at most once; the bytes of unanswered records never exceed
+//! `buffer.memory`.
+//!
+//! Must never know: sockets, clocks, other threads.
+//!
+//! ```
+//! use std::sync::Arc;
+//! use std::time::Duration;
+//!
+//! use dohle_client::config::ProducerConfig;
+//! use dohle_client::machine::producer::{Input, Effect, ProducerRecord};
+//! use dohle_client::machine::{Fx, Machine as _, NetEffect, Now, Producer, Token};
+//! use dohle_wire::id::Timestamp;
+//! use dohle_wire::record::NoCodecs;
+//!
+//! let config = ProducerConfig::to("broker:9092")?;
+//! let mut producer = Producer::new(config, Arc::new(NoCodecs), 7)?;
+//! let (now, mut fx) = (Now { mono: Duration::ZERO, wall: Timestamp(0) }, Fx::new());
+//! let record = ProducerRecord::new("events", "hello");
+//! producer.step(now, Input::Send { token: Token(1), record }, &mut fx);
+//! assert!(matches!(fx.as_slice(), [Effect::Net(NetEffect::Connect { port: 9092, .. })]));
+//! # Ok::<(), dohle_client::config::ConfigError>(())
+//! ```
+
+mod batch;
+mod deliver;
+mod ids;
+mod io;
+mod murmur2;
+mod partitioner;
+mod queue;
+mod send;
+mod settle;
+
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::sync::Arc;
+use std::time::Duration;
+
+use dohle_wire::id::TopicId;
+use dohle_wire::record::Codecs;
+
+pub use self::io::{Effect, Input, ProduceError, ProducerRecord, Receipt, RecordHeader};
+
+use self::ids::Ids;
+use self::partitioner::Sticky;
+use self::queue::{Queue, Rules};
+use super::cluster::{Cluster, ClusterView, Event};
+use super::time::Earliest;
+use super::{Deadline, Fx, Machine, Now, Token};
+use crate::config::{ConfigError, ProducerConfig};
+
+/// Topics are numbered in the order of their first use.
+type TopicIndex = usize;
+/// A partition: topic and number.
+type Key = (TopicIndex, i32);
+
+/// What a request was for.
+#[derive(Clone, Debug)]
+enum Tag {
+    /// A producer id.
+    ProducerId,
+    /// These batches, by partition and number.
+    Produce(Vec<(Key, u64)>),
+}
+
+/// A record that has no partition yet, because too little is known of its topic.
+#[derive(Clone, Debug)]
+struct Unplaced {
+    token: Token,
+    record: ProducerRecord,
+    flush: u64,
+    since: Duration,
+}
+
+/// One topic that was written to.
+#[derive(Clone, Debug)]
+struct Topic {
+    name: Arc<str>,
+    id: Option<TopicId>,
+    queues: BTreeMap<i32, Queue>,
+    unplaced: VecDeque<Unplaced>,
+    sticky: Sticky,
+}
+
+/// See the module.
+#[derive(Clone)]
+pub struct Producer {
+    config: Arc<ProducerConfig>,
+    codecs: Arc<dyn Codecs>,
+    cluster: Cluster<Tag>,
+    topics: Vec<Topic>,
+    names: BTreeMap<Arc<str>, TopicIndex>,
+    /// Partitions with batches.
+    active: BTreeSet<Key>,
+    /// Topics with records that have no partition yet.
+    unplaced: BTreeSet<TopicIndex>,
+    ids: Ids,
+    next_batch: u64,
+    /// Bytes of `buffer.memory` in use.
+    buffered: usize,
+    /// Memory ran out: nothing lingers until half of it is free.
+    urgent: bool,
+    /// Flushes asked for so far.
+    flush: u64,
+    /// Undelivered records by the number of flushes before them.
+    undelivered: BTreeMap<u64, usize>,
+    /// Flushes under way: each waits for the records before it.
+    flushes: VecDeque<(Token, u64)>,
+    /// Outcomes to be given out at the end of the step.
+    delivered: Vec<Effect>,
+    /// Whether something happened that may let a batch go.
+    dirty: bool,
+    closed: bool,
+    last_step: Duration,
+}
+
+impl std::fmt::Debug for Producer {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Producer")
+            .field("topics", &self.topics)
+            .field("ids", &self.ids)
+            .field("buffered", &self.buffered)
+            .field("cluster", &self.cluster)
+            .finish_non_exhaustive()
+    }
+}
+
+impl Producer {
+    /// A producer with these settings. `codecs` compresses; `seed` is all its randomness.
+    pub fn new(
+        config: ProducerConfig,
+        codecs: Arc<dyn Codecs>,
+        seed: u64,
+    ) -> Result<Self, ConfigError> {
+        config.validate()?;
+        Ok(Self {
+            cluster: Cluster::new(config.connection.clone(), true, seed),
+            config: Arc::new(config),
+            codecs,
+            topics: Vec::new(),
+            names: BTreeMap::new(),
+            active: BTreeSet::new(),
+            unplaced: BTreeSet::new(),
+            ids: Ids::new(),
+            next_batch: 0,
+            buffered: 0,
+            urgent: false,
+            flush: 0,
+            undelivered: BTreeMap::new(),
+            flushes: VecDeque::new(),
+            delivered: Vec::new(),
+            dirty: false,
+            closed: false,
+            last_step: Duration::ZERO,
+        })
+    }
+
+    /// The settings.
+    pub fn config(&self) -> &ProducerConfig {
+        &self.config
+    }
+
+    /// What is known of the cluster.
+    pub const fn view(&self) -> &ClusterView {
+        self.cluster.view()
+    }
+
+    /// Bytes of `buffer.memory` that are free. A record with a larger
+    /// [`ProducerRecord::size`] is refused with [`ProduceError::BufferFull`].
+    pub fn free_memory(&self) -> usize {
+        self.config.buffer_memory - self.buffered
+    }
+
+    /// Records that are neither delivered nor failed.
+    pub fn undelivered(&self) -> usize {
+        self.undelivered.values().sum()
+    }
+
+    fn rules(&self, now: Now) -> Rules {
+        Rules {
+            now: now.mono,
+            idempotent: self.config.enable_idempotence,
+            max_in_flight: self.config.max_in_flight as usize,
+            batch_size: self.config.batch_size,
+            linger: self.config.linger,
+            flush: if self.flushes.is_empty() { 0 } else { self.flush },
+            urgent: self.urgent,
+        }
+    }
+
+    fn on_events(&mut self, now: Now) {
+        while let Some(event) = self.cluster.next_event() {
+            self.dirty = true;
+            match event {
+                Event::Metadata => self.on_metadata(now),
+                Event::Lost { tag: Tag::ProducerId } => self.no_producer_id(now),
+                Event::Lost { tag: Tag::Produce(batches) } => self.on_lost(now, &batches),
+                Event::Answer(answer) => match &answer.tag {
+                    Tag::ProducerId => self.on_producer_id(now, &answer),
+                    Tag::Produce(_) => self.on_produced(now, &answer),
+                },
+            }
+        }
+    }
+
+    fn on_flush(&mut self, token: Token) {
+        self.flush += 1;
+        self.flushes.push_back((token, self.flush));
+        self.dirty = true;
+    }
+
+    fn on_close(&mut self, now: Now) {
+        self.closed = true;
+        self.fail_everything(&ProduceError::Closed);
+        self.cluster.close(now);
+        while self.cluster.next_event().is_some() {}
+    }
+
+    /// Whether a wait may have ended since the last step.
+    fn is_due(&self, now: Now) -> bool {
+        self.deadline().is_some_and(|(at, _)| at <= now.mono)
+    }
+}
+
+impl Machine for Producer {
+    type Input = Input;
+    type Effect = Effect;
+
+    fn step(&mut self, now: Now, input: Input, fx: &mut Fx<Effect>) {
+        self.dirty |= self.is_due(now);
+        self.last_step = now.mono;
+        match input {
+            Input::Net(input) => {
+                self.cluster.on_net(now, input);
+                self.dirty = true;
+            }
+            Input::Send { token, record } => self.on_send(now, token, record),
+            Input::Flush { token } => self.on_flush(token),
+            Input::Close => self.on_close(now),
+            Input::Tick => self.dirty = true,
+        }
+        if self.dirty && !self.closed {
+            self.dirty = false;
+            self.cluster.on_time(now);
+            self.on_events(now);
+            self.expire(now);
+            self.pump(now);
+            // A request that could not be made was reported as an event.
+            self.cluster.on_time(now);
+            self.on_events(now);
+        }
+        self.finish_flushes();
+        self.delivered.drain(..).for_each(|effect| fx.push(effect));
+        self.cluster.take_effects().for_each(|effect| fx.push(effect));
+        self.invariants();
+    }
+
+    fn tick() -> Input {
+        Input::Tick
+    }
+
+    fn deadline(&self) -> Deadline {
+        if self.closed {
+            return None;
+        }
+        let mut earliest = Earliest::after(self.last_step);
+        earliest.or(self.cluster.deadline());
+        if self.config.enable_idempotence
+            && self.ids.given().is_none()
+            && self.ids.refused.is_none()
+        {
+            earliest.at(self.ids.not_before, "producer id back-off");
+        }
+        for (topic, partition) in &self.active {
+            let queue = &self.topics[*topic].queues[partition];
+            queue.times(self.config.linger).for_each(|(at, why)| earliest.at(at, why));
+        }
+        for topic in &self.unplaced {
+            if let Some(oldest) = self.topics[*topic].unplaced.front() {
+                earliest.at(oldest.since.saturating_add(self.config.max_block), "max.block.ms");
+            }
+        }
+        earliest.deadline()
+    }
+
+    fn invariants(&self) {
+        assert!(self.buffered <= self.config.buffer_memory, "buffer.memory is a bound");
+        assert!(
+            self.closed || self.flushes.is_empty() || !self.undelivered.is_empty(),
+            "a flush waits for records"
+        );
+        #[cfg(debug_assertions)]
+        self.check_queues();
+        self.cluster.invariants();
+    }
+}
+
+#[cfg(debug_assertions)]
+impl Producer {
+    fn check_queues(&self) {
+        for (topic, partition) in &self.active {
+            let queue = &self.topics[*topic].queues[partition];
+            queue.invariants(self.config.enable_idempotence, self.config.max_in_flight as usize);
+        }
+    }
+}
