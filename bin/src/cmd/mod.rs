@@ -1,0 +1,3 @@
+//! One module for each subcommand: arguments, and what is done with them.
+
+pub(crate) mod start;
