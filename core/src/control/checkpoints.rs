@@ -97,8 +97,7 @@ impl Keeper {
         self.metadata = self.metadata.max(offset);
     }
 
-    /// What shards are told at start.
-    pub(super) fn checkpoints(&self, clean: bool) -> Checkpoints {
+    fn checkpoints(&self, clean: bool) -> Checkpoints {
         let of = |kind: CheckpointKind| {
             let files = self.found.iter().filter(|((_, of), _)| *of == kind);
             let entries = files.flat_map(|(_, entries)| entries);
@@ -112,8 +111,10 @@ impl Keeper {
         }
     }
 
-    /// Attributes what was found to the partitions there are; the rest is forgotten.
-    pub(super) fn begin(&mut self, image: &Image) {
+    /// Attributes what was found to the partitions there are and forgets the rest. Gives what
+    /// shards are told at the start.
+    pub(super) fn begin(&mut self, image: &Image, clean: bool) -> Checkpoints {
+        let told = self.checkpoints(clean);
         for ((dir, kind), entries) in std::mem::take(&mut self.found) {
             for (key, at) in entries {
                 let Some(topic) = topic_of(image, &key) else { continue };
@@ -131,6 +132,7 @@ impl Keeper {
                 }
             }
         }
+        told
     }
 
     /// Takes in what a shard reported. It knew of `asked` at least; what has another topic id

@@ -128,7 +128,10 @@ impl Node {
         fx: &mut Fx<Effect>,
     ) -> Result<(), String> {
         match mail {
-            ToControl::Admin { reply, request } => self.on_admin(now, reply, &request, fx),
+            ToControl::Admin { reply, request } => {
+                self.on_admin(now, reply, &request, fx)?;
+                self.flush(now, fx)
+            }
             ToControl::Ready(shard) => {
                 self.on_ready(now, shard, fx);
                 Ok(())
@@ -286,6 +289,13 @@ impl Node {
         Ok(Ok(()))
     }
 
+    /// Has what was proposed made durable.
+    pub(super) fn flush(&mut self, now: Now, fx: &mut Fx<Effect>) -> Result<(), String> {
+        let mut inner = Fx::new();
+        self.quorum.flush(&mut inner);
+        self.absorb(now, inner, fx)
+    }
+
     pub(super) fn on_io(
         &mut self,
         now: Now,
@@ -390,8 +400,7 @@ impl Node {
         match &mut self.stage {
             Stage::Starting { told, .. } => {
                 if !std::mem::replace(told, true) {
-                    self.keeper.begin(&image);
-                    let checkpoints = Arc::new(self.keeper.checkpoints(self.who.clean));
+                    let checkpoints = Arc::new(self.keeper.begin(&image, self.who.clean));
                     self.to_shards(&ToShard::Start(checkpoints), fx);
                 }
             }

@@ -120,6 +120,7 @@ impl Node {
             let placed = self.propose(now, chunk.to_vec(), fx)?;
             placed.map_err(|refusal| format!("the first records do not fit: {refusal:?}"))?;
         }
+        self.flush(now, fx)?;
         let last = self.controller.speculative().offset;
         if let Stage::Starting { last: unknown, .. } = &mut self.stage {
             *unknown = last;
@@ -142,6 +143,11 @@ impl Node {
         if !self.controller.ignored().is_empty() {
             let kinds: Vec<&str> = self.controller.ignored().iter().copied().collect();
             warn(format!("{path}/{FOLDER}: nothing acts on records like {}", kinds.join(", ")), fx);
+        }
+        let unserved = features::unserved(&image);
+        if !unserved.is_empty() {
+            let list = unserved.join(", ");
+            warn(format!("the cluster has finalized features that are not served: {list}"), fx);
         }
         self.check_clean_epochs(&image, fx);
         Ok(())

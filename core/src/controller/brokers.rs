@@ -14,7 +14,7 @@ use dohle_wire::message::{
 };
 
 use super::apply::UNCHANGED_LEADER;
-use super::features::{self, SUPPORTED};
+use super::features::{self, CONTROLLERS_REGISTER, DIRECTORIES, SUPPORTED};
 use crate::config::listener::Listener;
 use crate::image::{Image, PartitionImage, TopicImage};
 
@@ -46,7 +46,9 @@ pub fn register(
         records.push(AbortTransactionRecord { reason }.into());
     }
     records.extend(features::bootstrap(image));
-    records.push(controller(image, who).into());
+    if features::level(image) >= CONTROLLERS_REGISTER {
+        records.push(controller(image, who).into());
+    }
     let epoch = base.0 + i64::try_from(records.len()).unwrap_or(0);
     records.push(broker(image, who, epoch).into());
     let unfence = BrokerRegistrationChangeRecord {
@@ -95,8 +97,8 @@ fn broker(image: &Image, who: &Registration, epoch: i64) -> RegisterBrokerRecord
         min_supported_version: *min,
         max_supported_version: *max,
     };
-    // Below 3.7-IV2 a record cannot hold directories.
-    let directories = if features::level(image) >= 17 { who.directories.clone() } else { vec![] };
+    let holds_directories = features::level(image) >= DIRECTORIES;
+    let directories = if holds_directories { who.directories.clone() } else { Vec::new() };
     RegisterBrokerRecord {
         broker_id: image.local.node_id,
         incarnation_id: who.incarnation,
@@ -142,7 +144,9 @@ fn change(
     };
     let here = partition.directories.get(at).copied().unwrap_or(Uuid::ZERO);
     let folder = format!("{}-{index}", topic.name);
-    if let Some(chosen) = directory(here, who, &folder).filter(|_| features::level(image) >= 17) {
+    if let Some(chosen) =
+        directory(here, who, &folder).filter(|_| features::level(image) >= DIRECTORIES)
+    {
         let mut directories = partition.directories.clone();
         directories[at] = chosen;
         record.directories = Some(directories);

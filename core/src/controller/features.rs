@@ -13,6 +13,12 @@ pub const LATEST: i16 = 33;
 /// The oldest `metadata.version` a cluster may have: 3.3-IV3, as in Apache Kafka 4.
 pub const OLDEST: i16 = 7;
 
+/// From this `metadata.version` on (3.7-IV0) controllers register.
+pub const CONTROLLERS_REGISTER: i16 = 15;
+
+/// From this `metadata.version` on (3.7-IV2) records name data directories.
+pub const DIRECTORIES: i16 = 17;
+
 /// What this node can do, by feature: (name, lowest level, highest level).
 ///
 /// Features whose protocol is not served are not among them, so that nobody finalizes them.
@@ -42,6 +48,17 @@ pub fn check(image: &Image) -> Result<(), String> {
     }
 }
 
+/// Finalized features that this node does not serve, as texts. A cluster made by Apache Kafka has
+/// some: nothing breaks, but what they promise is not there.
+#[must_use]
+pub fn unserved(image: &Image) -> Vec<String> {
+    let serves = |name: &str, level: i16| {
+        SUPPORTED.iter().any(|(own, min, max)| *own == name && (*min..=*max).contains(&level))
+    };
+    let unserved = image.features.iter().filter(|(name, level)| !serves(name, **level));
+    unserved.map(|(name, level)| format!("{name}={level}")).collect()
+}
+
 /// The finalized `metadata.version`; that of a new cluster while there is none.
 #[must_use]
 pub fn level(image: &Image) -> i16 {
@@ -54,13 +71,13 @@ pub fn record_version(record: &MetadataRecord, level: i16) -> i16 {
     match record {
         MetadataRecord::RegisterBroker(_) => match level {
             30.. => 4,
-            17.. => 3,
+            DIRECTORIES.. => 3,
             8.. => 2,
             _ => 1,
         },
         MetadataRecord::Partition(_) | MetadataRecord::PartitionChange(_) => match level {
             23.. => 2,
-            17.. => 1,
+            DIRECTORIES.. => 1,
             _ => 0,
         },
         // Kafka writes the lowest version that has the fields in use.

@@ -6,6 +6,7 @@ use dohle_wire::error::ErrorCode;
 use dohle_wire::id::{NodeId, PartitionIndex, TopicId, Uuid};
 use dohle_wire::message::PartitionRecord;
 
+use super::features::{self, DIRECTORIES};
 use crate::image::{BrokerImage, Image};
 use crate::mail::Refusal;
 
@@ -83,8 +84,11 @@ impl<'a> Placer<'a> {
                 ),
             ));
         };
-        let directories =
-            replicas.iter().map(|id| self.directory(*id)).collect::<Result<_, _>>()?;
+        let mut directories =
+            replicas.iter().map(|id| self.directory(*id)).collect::<Result<Vec<_>, _>>()?;
+        if features::level(self.image) < DIRECTORIES {
+            directories.clear();
+        }
         Ok(PartitionRecord {
             partition_id: index.0,
             topic_id: topic.0,

@@ -68,7 +68,7 @@ pub struct QuorumSettings {
 pub enum Input {
     /// Begin: read what the disk holds.
     Open,
-    /// Append the record that begins the epoch won.
+    /// Append the record that begins the epoch won; it waits for [`Quorum::flush`].
     Lead,
     /// A disk operation ended.
     Io(IoDone),
@@ -136,9 +136,8 @@ impl Quorum {
     pub fn new(mut settings: QuorumSettings) -> Self {
         let batch = BATCH_BYTES_MAX as u64;
         settings.log.segment_bytes = settings.log.segment_bytes.max(2 * batch);
-        // The log then syncs after each append, and one sync covers what came while the one
-        // before it was under way.
-        settings.log.flush_messages = 1;
+        // When to sync is decided here, see `flush`.
+        settings.log.flush_messages = i64::MAX;
         let role = Role::Opening(Box::new(Opening::new()));
         Self { settings, role, epoch: LeaderEpoch(0), high_watermark: None }
     }
@@ -190,7 +189,8 @@ impl Quorum {
 
     /// Appends a batch and gives the offset of its first record. The leader alone may be asked.
     ///
-    /// The batch is durable, and with that committed, when the high watermark has passed it.
+    /// After [`Self::flush`] the batch becomes durable; it is committed when the high watermark
+    /// has passed it.
     pub fn propose(
         &mut self,
         now: Now,
@@ -203,6 +203,14 @@ impl Quorum {
         };
         let placed = log.append(now, batch, *epoch, files, fx);
         placed.expect("a segment holds any batch of the metadata log").base
+    }
+
+    /// Syncs what was appended. To be called once when all there is to append has been: one
+    /// sync covers it, and what comes while that is under way is covered by the next one.
+    pub fn flush(&mut self, fx: &mut Fx<Effect>) {
+        if let Role::Leader { log, .. } = &mut self.role {
+            log.flush(fx);
+        }
     }
 
     fn on_open(&mut self, fx: &mut Fx<Effect>) {
@@ -291,6 +299,7 @@ impl Quorum {
             LogProgress::Nothing | LogProgress::Written => {}
             LogProgress::Durable => {
                 let durable = log.durable();
+                log.flush(fx);
                 self.advance(start, durable, fx);
             }
             LogProgress::Failed(error) => return self.disk_failed(error, fx),
