@@ -17,7 +17,7 @@ pub mod producer;
 mod rng;
 mod time;
 
-//ADMIN
+pub use admin::Admin;
 pub use cluster::{BrokerInfo, ClusterView, PartitionInfo, TopicInfo};
 //CONSUMER
 pub use fx::Fx;

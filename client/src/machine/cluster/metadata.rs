@@ -151,7 +151,7 @@ impl ClusterView {
 }
 
 /// The partitions whose numbers go from 0 on without a gap; a topic is never described otherwise.
-fn numbered(mut partitions: Vec<MetadataResponsePartition>) -> Vec<PartitionInfo> {
+pub(crate) fn numbered(mut partitions: Vec<MetadataResponsePartition>) -> Vec<PartitionInfo> {
     partitions.sort_by_key(|partition| partition.partition_index);
     let ids = |list: Vec<i32>| list.into_iter().map(NodeId).collect();
     partitions

@@ -1,3 +1,402 @@
-//! wip
+//! A consumer of assigned partitions: finds positions, fetches, checks, gives out records.
+//!
+//! Owns: the assignment, the position of each partition, what was fetched and not given out.
+//!
+//! Invariants: records of a partition are given out in the order of their offsets, each at most once
+//! per seek; a partition is fetched only when all of it that was fetched before has been given out,
+//! so that memory is bounded by `fetch.max.bytes` for each broker.
+//!
+//! Must never know: sockets, clocks, other threads.
+
+mod buffer;
+mod fetch;
 mod io;
-pub use io::*;
+mod offsets;
+mod session;
+
+use std::collections::{BTreeMap, VecDeque};
+use std::sync::Arc;
+use std::time::Duration;
+
+use dohle_wire::ErrorCode;
+use dohle_wire::id::{NodeId, Offset};
+use dohle_wire::record::Codecs;
+
+pub use self::io::{ConsumeError, ConsumedRecord, Effect, Input, Start};
+
+use self::buffer::{Buffer, Reading};
+use self::session::Session;
+use super::cluster::{Cluster, ClusterView, Event, PartitionInfo};
+use super::time::Earliest;
+use super::{Deadline, Fx, Machine, Now, TopicPartition};
+use crate::config::{AutoOffsetReset, ConfigError, ConsumerConfig};
+
+/// What a request was for: the partitions, each with the generation of its position.
+#[derive(Clone, Debug)]
+enum Tag {
+    /// Positions.
+    Offsets(Vec<(TopicPartition, u64)>),
+    /// Records, from this broker.
+    Fetch(NodeId, BTreeMap<TopicPartition, u64>),
+}
+
+/// Where the reading of a partition is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Position {
+    /// To be found out.
+    Start(Start),
+    /// Offset of the next record.
+    At(Offset),
+    /// Reading ended with an error.
+    Failed,
+}
+
+/// One assigned partition.
+#[derive(Clone, Debug)]
+struct Part {
+    position: Position,
+    /// Changes with each seek, so that answers to older requests are recognised.
+    generation: u64,
+    paused: bool,
+    buffer: Option<Buffer>,
+    /// An error to be given out.
+    error: Option<ConsumeError>,
+    /// The position was asked for.
+    asking: bool,
+    failures: u32,
+    not_before: Duration,
+    high_watermark: Option<Offset>,
+    log_start: Option<Offset>,
+    /// A replica that the leader recommends, until this time (KIP-392).
+    preferred: Option<(NodeId, Duration)>,
+}
+
+impl Part {
+    const fn new(start: Start, generation: u64) -> Self {
+        Self {
+            position: Position::Start(start),
+            generation,
+            paused: false,
+            buffer: None,
+            error: None,
+            asking: false,
+            failures: 0,
+            not_before: Duration::ZERO,
+            high_watermark: None,
+            log_start: None,
+            preferred: None,
+        }
+    }
+
+    fn fail(&mut self, error: ConsumeError) {
+        self.position = Position::Failed;
+        self.error = Some(error);
+    }
+
+    fn has_news(&self) -> bool {
+        let has_records = self.buffer.as_ref().is_some_and(Buffer::has_records);
+        !self.paused && (has_records || self.error.is_some())
+    }
+}
+
+/// See the module.
+#[derive(Clone)]
+pub struct Consumer {
+    config: Arc<ConsumerConfig>,
+    codecs: Arc<dyn Codecs>,
+    cluster: Cluster<Tag>,
+    parts: BTreeMap<TopicPartition, Part>,
+    /// Partitions with a buffer, in the order in which they are given out.
+    order: VecDeque<TopicPartition>,
+    sessions: BTreeMap<NodeId, Session>,
+    /// Brokers with a fetch under way.
+    fetching: BTreeMap<NodeId, ()>,
+    next_generation: u64,
+    closed: bool,
+    last_step: Duration,
+}
+
+impl std::fmt::Debug for Consumer {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Consumer")
+            .field("parts", &self.parts)
+            .field("cluster", &self.cluster)
+            .finish_non_exhaustive()
+    }
+}
+
+impl Consumer {
+    /// A consumer with these settings and without partitions. `codecs` decompresses; `seed` is all
+    /// its randomness.
+    pub fn new(
+        config: ConsumerConfig,
+        codecs: Arc<dyn Codecs>,
+        seed: u64,
+    ) -> Result<Self, ConfigError> {
+        config.validate()?;
+        let auto_create = config.allow_auto_create_topics;
+        Ok(Self {
+            cluster: Cluster::new(config.connection.clone(), auto_create, seed),
+            config: Arc::new(config),
+            codecs,
+            parts: BTreeMap::new(),
+            order: VecDeque::new(),
+            sessions: BTreeMap::new(),
+            fetching: BTreeMap::new(),
+            next_generation: 0,
+            closed: false,
+            last_step: Duration::ZERO,
+        })
+    }
+
+    /// The settings.
+    pub fn config(&self) -> &ConsumerConfig {
+        &self.config
+    }
+
+    /// What is known of the cluster.
+    pub const fn view(&self) -> &ClusterView {
+        self.cluster.view()
+    }
+
+    /// Whether a poll would give out records or an error.
+    pub fn has_records(&self) -> bool {
+        self.parts.values().any(Part::has_news)
+    }
+
+    /// Offset of the next record of a partition to be given out; `None` while it is not known yet,
+    /// and if the partition failed or is not assigned.
+    pub fn position(&self, at: &TopicPartition) -> Option<Offset> {
+        let part = self.parts.get(at)?;
+        match (&part.buffer, &part.position) {
+            (Some(buffer), _) => Some(buffer.position()),
+            (None, Position::At(offset)) => Some(*offset),
+            (None, Position::Start(_) | Position::Failed) => None,
+        }
+    }
+
+    /// Offset after the last committed record of a partition, as of the last fetch.
+    pub fn high_watermark(&self, at: &TopicPartition) -> Option<Offset> {
+        self.parts.get(at)?.high_watermark
+    }
+
+    /// Offset of the first record of a partition, as of the last fetch.
+    pub fn log_start(&self, at: &TopicPartition) -> Option<Offset> {
+        self.parts.get(at)?.log_start
+    }
+
+    /// The assigned partitions.
+    pub fn assignment(&self) -> impl Iterator<Item = &TopicPartition> {
+        self.parts.keys()
+    }
+
+    fn generation(&mut self) -> u64 {
+        self.next_generation += 1;
+        self.next_generation
+    }
+
+    fn on_assign(&mut self, now: Now, assignment: Vec<(TopicPartition, Start)>) {
+        let mut old = std::mem::take(&mut self.parts);
+        for (at, start) in assignment {
+            let kept = old.remove(&at).filter(|_| start == Start::Reset);
+            let part = kept.unwrap_or_else(|| Part::new(start, self.generation()));
+            self.parts.insert(at, part);
+        }
+        let parts = &self.parts;
+        self.order.retain(|at| parts.get(at).is_some_and(|part| part.buffer.is_some()));
+        let topics = self.parts.keys().map(|at| Arc::clone(&at.topic));
+        self.cluster
+            .only_topics(now, topics.collect::<std::collections::BTreeSet<_>>().into_iter());
+        self.start_all();
+    }
+
+    fn on_seek(&mut self, at: &TopicPartition, start: Start) {
+        let generation = self.generation();
+        if let Some(part) = self.parts.get_mut(at) {
+            *part = Part { paused: part.paused, ..Part::new(start, generation) };
+        }
+        self.order.retain(|other| other != at);
+        self.start_all();
+    }
+
+    /// Settles the positions for which no broker has to be asked.
+    fn start_all(&mut self) {
+        for part in self.parts.values_mut() {
+            let Position::Start(start) = part.position else { continue };
+            match (start, self.config.auto_offset_reset) {
+                (Start::Offset(offset), _) => part.position = Position::At(offset),
+                (Start::Reset, AutoOffsetReset::None) => part.fail(ConsumeError::NoPosition),
+                (Start::Reset, AutoOffsetReset::Earliest) => {
+                    part.position = Position::Start(Start::Earliest);
+                }
+                (Start::Reset, AutoOffsetReset::Latest) => {
+                    part.position = Position::Start(Start::Latest);
+                }
+                (Start::Earliest | Start::Latest | Start::Timestamp(_), _) => {}
+            }
+        }
+    }
+
+    fn on_poll(&mut self, max_records: usize, fx: &mut Fx<Effect>) {
+        for (at, part) in self.parts.iter_mut().filter(|(_, part)| !part.paused) {
+            if let Some(error) = part.error.take() {
+                fx.push(Effect::Failed { partition: at.clone(), error });
+            }
+        }
+        let reading = Reading { codecs: &*self.codecs, check_crcs: self.config.check_crcs };
+        let mut left = max_records;
+        for _ in 0..self.order.len() {
+            let Some(at) = self.order.pop_front().filter(|_| left > 0) else { break };
+            let part = self.parts.get_mut(&at).expect("only assigned partitions are in order");
+            let Some(buffer) = &mut part.buffer else { continue };
+            if part.paused {
+                self.order.push_back(at);
+                continue;
+            }
+            let records = buffer.take(left, &reading);
+            left -= records.len();
+            if !records.is_empty() {
+                fx.push(Effect::Records { partition: at.clone(), records });
+            }
+            if let Some(error) = buffer.take_error() {
+                part.buffer = None;
+                part.position = Position::Failed;
+                fx.push(Effect::Failed { partition: at, error });
+            } else if buffer.has_records() {
+                // What is left of it comes first next time.
+                self.order.push_front(at);
+            } else {
+                part.position = Position::At(buffer.position());
+                part.buffer = None;
+            }
+        }
+    }
+
+    fn on_events(&mut self, now: Now) {
+        while let Some(event) = self.cluster.next_event() {
+            match event {
+                Event::Metadata => self.on_metadata(),
+                Event::Lost { tag } => self.on_lost(now, &tag),
+                Event::Answer(answer) => match &answer.tag {
+                    Tag::Offsets(_) => self.on_offsets(now, &answer),
+                    Tag::Fetch(..) => self.on_fetched(now, &answer),
+                },
+            }
+        }
+    }
+
+    /// Fails partitions of topics that the broker refuses for good.
+    fn on_metadata(&mut self) {
+        let view = self.cluster.view();
+        for (at, part) in &mut self.parts {
+            let code = view.topics.get(&at.topic).map_or(ErrorCode::None, |topic| topic.error);
+            if code != ErrorCode::None && !code.is_retriable() && part.position != Position::Failed
+            {
+                part.fail(ConsumeError::Refused(code));
+            }
+        }
+    }
+
+    fn on_lost(&mut self, now: Now, tag: &Tag) {
+        match tag {
+            Tag::Offsets(asked) => {
+                for (at, generation) in asked {
+                    self.rest(now, at, *generation);
+                }
+            }
+            Tag::Fetch(node, asked) => {
+                self.fetching.remove(node);
+                if let Some(session) = self.sessions.get_mut(node) {
+                    session.restart();
+                }
+                for (at, generation) in asked {
+                    self.rest(now, at, *generation);
+                }
+            }
+        }
+    }
+
+    /// Lets a partition wait before the next attempt.
+    fn rest(&mut self, now: Now, at: &TopicPartition, generation: u64) {
+        let (first, max) =
+            (self.config.connection.retry_backoff, self.config.connection.retry_backoff_max);
+        let Some(part) = self.parts.get_mut(at).filter(|part| part.generation == generation) else {
+            return;
+        };
+        let wait = self.cluster.rng().backoff(first, max, part.failures);
+        part.failures = part.failures.saturating_add(1);
+        part.not_before = now.mono.saturating_add(wait);
+        part.asking = false;
+        part.preferred = None;
+    }
+
+    /// The current part of a partition, if nothing was sought since the request.
+    fn current(&mut self, at: &TopicPartition, generation: u64) -> Option<&mut Part> {
+        self.parts.get_mut(at).filter(|part| part.generation == generation)
+    }
+
+    /// The partition's state in the metadata; newer metadata is asked for if it has no leader.
+    fn known(&mut self, at: &TopicPartition) -> Option<PartitionInfo> {
+        let info = self.cluster.view().partition(&at.topic, at.partition).cloned();
+        let info = info.filter(|info| info.leader.is_some());
+        if info.is_none() {
+            self.cluster.want_metadata();
+        }
+        info
+    }
+}
+
+impl Machine for Consumer {
+    type Input = Input;
+    type Effect = Effect;
+
+    fn step(&mut self, now: Now, input: Input, fx: &mut Fx<Effect>) {
+        self.last_step = now.mono;
+        match input {
+            Input::Net(input) => self.cluster.on_net(now, input),
+            Input::Assign(assignment) => self.on_assign(now, assignment),
+            Input::Seek(at, start) => self.on_seek(&at, start),
+            Input::Pause(at, paused) => {
+                if let Some(part) = self.parts.get_mut(&at) {
+                    part.paused = paused;
+                }
+            }
+            Input::Poll { max_records } => self.on_poll(max_records, fx),
+            Input::Close => {
+                self.closed = true;
+                self.cluster.close(now);
+            }
+            Input::Tick => {}
+        }
+        if !self.closed {
+            self.cluster.on_time(now);
+            self.on_events(now);
+            self.find_positions(now);
+            self.fetch(now);
+            self.cluster.on_time(now);
+        }
+        self.cluster.take_effects().for_each(|effect| fx.push(effect));
+        self.invariants();
+    }
+
+    fn tick() -> Input {
+        Input::Tick
+    }
+
+    fn deadline(&self) -> Deadline {
+        if self.closed {
+            return None;
+        }
+        let mut earliest = Earliest::after(self.last_step);
+        earliest.or(self.cluster.deadline());
+        for part in self.parts.values() {
+            earliest.at(part.not_before, "retry back-off");
+        }
+        earliest.deadline()
+    }
+
+    fn invariants(&self) {
+        assert!(self.order.len() <= self.parts.len(), "a partition is in order once");
+        self.cluster.invariants();
+    }
+}
