@@ -1,7 +1,8 @@
-//! Clients of a Kafka cluster: producer, consumer and admin client.
+//! A client of Kafka-compatible clusters.
 //!
-//! Two layers: [`machine`] holds the clients as state machines without IO, clock or threads;
-//! [`config`] their settings, under Kafka's names.
+//! [`machine`] has the producer, the consumer and the admin client as state machines without IO,
+//! clock or threads. [`api`] puts an async interface on top that works on any runtime. [`config`] has
+//! the settings, under Kafka's names and with Kafka's defaults.
 
 #![forbid(unsafe_code)]
 #![warn(missing_docs)]

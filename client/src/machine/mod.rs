@@ -19,7 +19,7 @@ mod time;
 
 pub use admin::Admin;
 pub use cluster::{BrokerInfo, ClusterView, PartitionInfo, TopicInfo};
-//CONSUMER
+pub use consumer::Consumer;
 pub use fx::Fx;
 pub use net::{ConnId, Frame, NetEffect, NetInput};
 pub use producer::Producer;

@@ -1,160 +1,70 @@
-//! An admin client: topics, settings, offsets.
+//! An admin client: topics, partitions, settings, offsets, records to delete.
 //!
-//! Owns: calls that are not over, cut into items (a topic, a resource, a partition), each of which
-//! is asked of a broker that can answer, again and again, until it is done, refused for good, or
-//! `default.api.timeout.ms` has passed.
+//! Owns: the calls under way. A call is a list of items; each item goes to the broker that can serve
+//! it (any, a certain one, or the leader of a partition) and is repeated until it has an outcome or
+//! `default.api.timeout.ms` passed.
 //!
-//! Invariants: every `Call` is answered by exactly one `Done`; every item is either to be done,
-//! under way, or done.
+//! Invariants: every `Call` is answered by exactly one `Done`.
 //!
 //! Must never know: sockets, clocks, other threads.
 
-mod answer;
 mod io;
-mod request;
-
-#[cfg(test)]
-mod tests;
+mod read;
+mod route;
+mod write;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
+
+use dohle_wire::id::NodeId;
 
 pub use self::io::{
     AdminError, Call, ClusterDescription, ConfigChange, ConfigEntry, ConfigResource, ConfigSource,
     Effect, FoundOffset, Input, ItemError, NewTopic, OffsetSpec, Reply, TopicDescription,
 };
 
-use super::cluster::{Cluster, ClusterView, Event, Peer};
+use self::route::Route;
+use super::cluster::{Answer, Cluster, ClusterView, Event, Peer, SendError};
 use super::time::Earliest;
-use super::{Deadline, Fx, Machine, Now, Token, TopicPartition};
+use super::{Deadline, Fx, Machine, Now, Token};
 use crate::config::{AdminConfig, ConfigError};
-use dohle_wire::ErrorCode;
-use dohle_wire::id::Offset;
 
-/// A topic that still is unknown after so many answers does not exist. A single one may come from a
-/// broker that has not heard of it yet.
-const UNKNOWN_LIMIT: u32 = 5;
-
-/// One thing to ask of one broker.
-#[derive(Clone, Debug)]
-enum Item {
-    CreateTopic(NewTopic),
-    DeleteTopic(Arc<str>),
-    DescribeTopics(Option<Vec<Arc<str>>>),
-    CreatePartitions(Arc<str>, i32),
-    DescribeConfig(ConfigResource),
-    AlterConfig(ConfigResource, Vec<ConfigChange>),
-    DeleteRecords(TopicPartition, Offset),
-    ListOffset(TopicPartition, OffsetSpec),
-    DescribeCluster,
-}
-
-/// Who can answer.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum Target {
-    Any,
-    Peer(Peer),
-    /// Metadata does not say yet.
-    Unknown,
-}
-
-impl Item {
-    fn all_of(call: Call) -> (Vec<Self>, Reply) {
-        let each = || Reply::Each(BTreeMap::new());
-        match call {
-            Call::CreateTopics(list) => (list.into_iter().map(Self::CreateTopic).collect(), each()),
-            Call::DeleteTopics(list) => (list.into_iter().map(Self::DeleteTopic).collect(), each()),
-            Call::DescribeTopics(names) => {
-                (vec![Self::DescribeTopics(names)], Reply::Topics(BTreeMap::new()))
-            }
-            Call::CreatePartitions(list) => {
-                let items =
-                    list.into_iter().map(|(name, count)| Self::CreatePartitions(name, count));
-                (items.collect(), each())
-            }
-            Call::DescribeConfigs(list) => {
-                let items = list.into_iter().map(Self::DescribeConfig);
-                (items.collect(), Reply::Configs(BTreeMap::new()))
-            }
-            Call::AlterConfigs(list) => {
-                let items = list.into_iter().map(|(of, changes)| Self::AlterConfig(of, changes));
-                (items.collect(), each())
-            }
-            Call::DeleteRecords(list) => {
-                let items = list.into_iter().map(|(of, offset)| Self::DeleteRecords(of, offset));
-                (items.collect(), Reply::Offsets(BTreeMap::new()))
-            }
-            Call::ListOffsets(list) => {
-                let items = list.into_iter().map(|(of, spec)| Self::ListOffset(of, spec));
-                (items.collect(), Reply::Offsets(BTreeMap::new()))
-            }
-            Call::DescribeCluster => {
-                let unknown =
-                    ClusterDescription { id: None, controller: None, brokers: Vec::new() };
-                (vec![Self::DescribeCluster], Reply::Cluster(unknown))
-            }
-        }
-    }
-
-    /// The partition whose leader must be asked.
-    const fn partition(&self) -> Option<&TopicPartition> {
-        match self {
-            Self::DeleteRecords(of, _) | Self::ListOffset(of, _) => Some(of),
-            Self::CreateTopic(_)
-            | Self::DeleteTopic(_)
-            | Self::DescribeTopics(_)
-            | Self::CreatePartitions(..)
-            | Self::DescribeConfig(_)
-            | Self::AlterConfig(..)
-            | Self::DescribeCluster => None,
-        }
-    }
-
-    fn target(&self, view: &ClusterView) -> Target {
-        if let Some(of) = self.partition() {
-            let leader = view.partition(&of.topic, of.partition).and_then(|found| found.leader);
-            return leader.map_or(Target::Unknown, |node| Target::Peer(Peer::Node(node)));
-        }
-        match self {
-            Self::DescribeConfig(ConfigResource::Broker(Some(node)))
-            | Self::AlterConfig(ConfigResource::Broker(Some(node)), _) => {
-                let known = view.brokers.contains_key(node);
-                if known { Target::Peer(Peer::Node(*node)) } else { Target::Unknown }
-            }
-            _ => Target::Any,
-        }
-    }
-}
-
-/// A call that is not over.
-#[derive(Clone, Debug)]
-struct Pending {
-    expires: Duration,
-    todo: Vec<Item>,
-    under_way: usize,
-    reply: Reply,
-    failures: u32,
-    not_before: Duration,
-    /// Answers of metadata that did not know what was asked for.
-    unknown: u32,
-    /// What is waited for, to explain a timeout.
-    waits_for: &'static str,
-}
-
-/// What a request was for.
+/// What a request was for: items of a call, by their place in its list.
 #[derive(Clone, Debug)]
 struct Tag {
+    call: u64,
+    items: Vec<usize>,
+}
+
+/// How far an item is.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+enum Progress {
+    Open,
+    Asked,
+    Done,
+}
+
+/// A call under way.
+#[derive(Clone, Debug)]
+struct Pending {
     token: Token,
-    items: Vec<Item>,
+    call: Call,
+    items: Vec<Progress>,
+    reply: Reply,
+    expires: Duration,
+    not_before: Duration,
+    failures: u32,
+    waits_for: &'static str,
 }
 
 /// See the module.
 #[derive(Clone, Debug)]
 pub struct Admin {
-    config: AdminConfig,
+    config: Arc<AdminConfig>,
     cluster: Cluster<Tag>,
-    calls: BTreeMap<Token, Pending>,
+    calls: BTreeMap<u64, Pending>,
+    next_call: u64,
     done: Vec<Effect>,
     closed: bool,
     last_step: Duration,
@@ -166,15 +76,16 @@ impl Admin {
         config.validate()?;
         Ok(Self {
             cluster: Cluster::new(config.connection.clone(), false, seed),
-            config,
+            config: Arc::new(config),
             calls: BTreeMap::new(),
+            next_call: 0,
             done: Vec::new(),
             closed: false,
             last_step: Duration::ZERO,
         })
     }
 
-    /// What is known of the cluster: brokers, and topics whose partitions were asked about.
+    /// What is known of the cluster.
     pub const fn view(&self) -> &ClusterView {
         self.cluster.view()
     }
@@ -183,185 +94,159 @@ impl Admin {
         if self.closed {
             return self.done.push(Effect::Done { token, result: Err(AdminError::Closed) });
         }
-        let (todo, reply) = Item::all_of(call);
-        todo.iter()
-            .filter_map(Item::partition)
-            .for_each(|of| self.cluster.want_topic(now, &of.topic));
-        if todo.iter().any(|item| item.target(self.cluster.view()) == Target::Unknown) {
-            self.cluster.want_metadata();
+        for name in route::topics_to_know(&call) {
+            self.cluster.want_topic(now, &name);
         }
         let pending = Pending {
+            token,
+            items: vec![Progress::Open; route::items(&call)],
+            reply: read::empty_reply(&call),
+            call,
             expires: now.mono.saturating_add(self.config.api_timeout),
-            todo,
-            under_way: 0,
-            reply,
-            failures: 0,
             not_before: Duration::ZERO,
-            unknown: 0,
-            waits_for: "a connection to a broker",
+            failures: 0,
+            waits_for: "a connection",
         };
-        self.calls.insert(token, pending);
-    }
-
-    fn on_close(&mut self, now: Now) {
-        self.closed = true;
-        for token in std::mem::take(&mut self.calls).into_keys() {
-            self.done.push(Effect::Done { token, result: Err(AdminError::Closed) });
-        }
-        self.cluster.close(now);
-        while self.cluster.next_event().is_some() {}
+        self.calls.insert(self.next_call, pending);
+        self.next_call += 1;
     }
 
     fn on_events(&mut self, now: Now) {
         while let Some(event) = self.cluster.next_event() {
             match event {
-                Event::Metadata => self.on_metadata(),
-                Event::Lost { tag } => {
-                    self.cluster.want_metadata();
-                    self.put_back(now, tag);
-                }
+                Event::Metadata => {}
+                Event::Lost { tag } => self.again(now, &tag),
                 Event::Answer(answer) => self.on_answer(now, &answer),
             }
         }
     }
 
-    /// There is newer metadata: what it does not know may not exist.
-    fn on_metadata(&mut self) {
-        let view = self.cluster.view();
-        let mut wanted = false;
-        for pending in self.calls.values_mut() {
-            if pending.todo.iter().all(|item| item.target(view) != Target::Unknown) {
-                continue;
-            }
-            pending.unknown += 1;
-            wanted = true;
-            pending.waits_for = "a leader of a partition";
-            if pending.unknown < UNKNOWN_LIMIT {
-                continue;
-            }
-            let Pending { todo, reply, .. } = pending;
-            todo.retain(|item| {
-                let exists =
-                    item.partition().map(|of| view.partition(&of.topic, of.partition).is_some());
-                match exists {
-                    // It will have a leader again.
-                    Some(true) => true,
-                    Some(false) => {
-                        fail(reply, item, ErrorCode::UnknownTopicOrPartition, None);
-                        false
-                    }
-                    None if item.target(view) == Target::Unknown => {
-                        fail(reply, item, ErrorCode::BrokerIdNotRegistered, None);
-                        false
-                    }
-                    None => true,
-                }
-            });
-        }
-        if wanted {
-            self.cluster.want_metadata();
-        }
-    }
-
-    /// The items of a request will be asked for again.
-    fn put_back(&mut self, now: Now, tag: Tag) {
-        let wait = {
-            let Some(pending) = self.calls.get_mut(&tag.token) else { return };
-            pending.under_way -= 1;
-            let failures = pending.failures;
-            pending.failures = failures.saturating_add(1);
-            let config = &self.config.connection;
-            self.cluster.rng().backoff(config.retry_backoff, config.retry_backoff_max, failures)
-        };
-        let pending = self.calls.get_mut(&tag.token).expect("just seen");
-        pending.todo.extend(tag.items);
+    /// Items whose request got no usable answer are asked for again after a pause.
+    fn again(&mut self, now: Now, tag: &Tag) {
+        let (first, max) =
+            (self.config.connection.retry_backoff, self.config.connection.retry_backoff_max);
+        let Some(pending) = self.calls.get_mut(&tag.call) else { return };
+        let wait = self.cluster.rng().backoff(first, max, pending.failures);
+        pending.failures = pending.failures.saturating_add(1);
         pending.not_before = now.mono.saturating_add(wait);
+        tag.items.iter().for_each(|item| pending.items[*item] = Progress::Open);
     }
 
-    /// Asks whatever can be asked now.
-    fn pump(&mut self, now: Now) {
-        let tokens: Vec<Token> = self.calls.keys().copied().collect();
-        for token in tokens {
-            let pending = self.calls.get_mut(&token).expect("calls end elsewhere");
-            if pending.not_before > now.mono {
+    fn on_answer(&mut self, now: Now, answer: &Answer<Tag>) {
+        let tag = &answer.tag;
+        let Some(pending) = self.calls.get_mut(&tag.call) else { return };
+        let Ok(outcome) = read::read(answer, &pending.call, &mut pending.reply) else {
+            self.cluster.distrust(now, answer.peer);
+            return self.again(now, tag);
+        };
+        if let Some(error) = outcome.refused {
+            return self.finish(tag.call, Err(error.into()));
+        }
+        let (retry, done): (Vec<usize>, Vec<usize>) =
+            tag.items.iter().partition(|item| outcome.retry.contains(*item));
+        done.into_iter().for_each(|item| pending.items[item] = Progress::Done);
+        self.cluster.throttle(now, answer.peer, outcome.throttle_ms);
+        if !retry.is_empty() {
+            self.cluster.want_metadata();
+            self.again(now, &Tag { call: tag.call, items: retry });
+        }
+        self.finish_if_done(tag.call);
+    }
+
+    fn finish_if_done(&mut self, call: u64) {
+        let done = |pending: &Pending| pending.items.iter().all(|item| *item == Progress::Done);
+        if self.calls.get(&call).is_some_and(done) {
+            let reply = self.calls[&call].reply.clone();
+            self.finish(call, Ok(reply));
+        }
+    }
+
+    fn finish(&mut self, call: u64, result: Result<Reply, AdminError>) {
+        if let Some(pending) = self.calls.remove(&call) {
+            self.done.push(Effect::Done { token: pending.token, result });
+        }
+    }
+
+    /// Sends the open items of every call to whom they belong.
+    fn advance(&mut self, now: Now) {
+        let calls: Vec<u64> = self.calls.keys().copied().collect();
+        for call in calls {
+            let pending = &self.calls[&call];
+            if pending.expires <= now.mono {
+                let error = AdminError::TimedOut(pending.waits_for);
+                self.finish(call, Err(error));
+            } else if pending.not_before <= now.mono {
+                self.advance_call(now, call);
+                self.finish_if_done(call);
+            }
+        }
+    }
+
+    fn advance_call(&mut self, now: Now, call: u64) {
+        let mut by_target: BTreeMap<Option<NodeId>, Vec<usize>> = BTreeMap::new();
+        let pending = self.calls.get_mut(&call).expect("a call under way");
+        for item in 0..pending.items.len() {
+            if pending.items[item] != Progress::Open {
                 continue;
             }
-            let mut groups: BTreeMap<Target, Vec<Item>> = BTreeMap::new();
-            for item in std::mem::take(&mut pending.todo) {
-                groups.entry(item.target(self.cluster.view())).or_default().push(item);
+            match route::route(&pending.call, item, self.cluster.view()) {
+                Route::Any => by_target.entry(None).or_default().push(item),
+                Route::Node(node) => by_target.entry(Some(node)).or_default().push(item),
+                Route::Unknown(why) => {
+                    pending.waits_for = why;
+                    self.cluster.want_metadata();
+                }
+                Route::Fails(error) => {
+                    pending.items[item] = Progress::Done;
+                    read::fail_item(&pending.call, item, error, &mut pending.reply);
+                }
             }
-            for (target, items) in groups {
-                self.ask(now, token, target, items);
+        }
+        for (target, items) in by_target {
+            let peer = match target {
+                None => self.cluster.any_ready(now),
+                Some(node) => self.ready_node(now, node),
+            };
+            if let Some(peer) = peer {
+                self.ask(now, peer, call, items);
             }
         }
     }
 
-    fn ask(&mut self, now: Now, token: Token, target: Target, items: Vec<Item>) {
-        let ready = match target {
-            Target::Any => self.cluster.any_ready(now),
-            Target::Peer(peer) if self.cluster.is_ready(now, peer) => Some(peer),
-            Target::Peer(peer) => {
-                self.cluster.connect(now, peer);
-                None
+    fn ready_node(&mut self, now: Now, node: NodeId) -> Option<Peer> {
+        let peer = Peer::Node(node);
+        let ready = self.cluster.is_ready(now, peer);
+        if !ready {
+            self.cluster.connect(now, peer);
+        }
+        ready.then_some(peer)
+    }
+
+    fn ask(&mut self, now: Now, peer: Peer, call: u64, items: Vec<usize>) {
+        let Some(pending) = self.calls.get_mut(&call) else { return };
+        let tag = Tag { call, items: items.clone() };
+        let timeout = self.config.connection.request_timeout;
+        let sent = write::write(&mut self.cluster, now, peer, &pending.call, tag, timeout);
+        pending.waits_for = "an answer";
+        match sent {
+            Ok(()) => items.into_iter().for_each(|item| pending.items[item] = Progress::Asked),
+            Err(SendError::NotReady) => {}
+            Err(SendError::Unsupported) => {
+                let error = AdminError::Unsupported(write::name(&pending.call));
+                self.finish(call, Err(error));
             }
-            Target::Unknown => None,
-        };
-        let pending = self.calls.get_mut(&token).expect("calls end elsewhere");
-        let Some(peer) = ready else { return pending.todo.extend(items) };
-        match self.send(now, peer, token, items) {
-            Ok(()) => {
-                let pending = self.calls.get_mut(&token).expect("calls end elsewhere");
-                pending.under_way += 1;
-                pending.waits_for = "the answer of a broker";
+            Err(SendError::Encode(error)) => {
+                self.finish(call, Err(AdminError::Unencodable(error.to_string())));
             }
-            Err(error) => self.end(token, Err(error)),
         }
     }
 
-    fn end(&mut self, token: Token, result: Result<Reply, AdminError>) {
-        if self.calls.remove(&token).is_some() {
-            self.done.push(Effect::Done { token, result });
-        }
-    }
-
-    /// Ends the calls that are over.
-    fn finish(&mut self, now: Now) {
-        let over = self.calls.iter().filter(|(_, pending)| {
-            pending.expires <= now.mono || (pending.todo.is_empty() && pending.under_way == 0)
-        });
-        let over: Vec<Token> = over.map(|(token, _)| *token).collect();
-        for token in over {
-            let pending = self.calls.remove(&token).expect("just seen");
-            let complete = pending.todo.is_empty() && pending.under_way == 0;
-            let late = AdminError::TimedOut(pending.waits_for);
-            let result = if complete { Ok(pending.reply) } else { Err(late) };
-            self.done.push(Effect::Done { token, result });
-        }
-    }
-}
-
-/// Writes the failure of an item into the reply.
-fn fail(reply: &mut Reply, item: &Item, code: ErrorCode, message: Option<String>) {
-    let error = ItemError { code, message };
-    match (reply, item) {
-        (Reply::Each(each), Item::CreateTopic(NewTopic { name, .. }))
-        | (Reply::Each(each), Item::DeleteTopic(name) | Item::CreatePartitions(name, _)) => {
-            each.insert(Arc::clone(name), Err(error));
-        }
-        (Reply::Each(each), Item::AlterConfig(resource, _)) => {
-            each.insert(resource.name(), Err(error));
-        }
-        (Reply::Configs(configs), Item::DescribeConfig(resource)) => {
-            configs.insert(resource.clone(), Err(error));
-        }
-        (Reply::Offsets(offsets), Item::DeleteRecords(of, _) | Item::ListOffset(of, _)) => {
-            offsets.insert(of.clone(), Err(error));
-        }
-        (Reply::Topics(topics), Item::DescribeTopics(Some(names))) => {
-            topics.extend(names.iter().map(|name| (Arc::clone(name), Err(error.clone()))));
-        }
-        // There is no item to which the failure belongs.
-        _ => {}
+    fn on_close(&mut self, now: Now) {
+        self.closed = true;
+        self.cluster.close(now);
+        while self.cluster.next_event().is_some() {}
+        let calls: Vec<u64> = self.calls.keys().copied().collect();
+        calls.into_iter().for_each(|call| self.finish(call, Err(AdminError::Closed)));
     }
 }
 
@@ -380,11 +265,8 @@ impl Machine for Admin {
         if !self.closed {
             self.cluster.on_time(now);
             self.on_events(now);
-            self.pump(now);
-            // What was asked for in this step may need metadata.
+            self.advance(now);
             self.cluster.on_time(now);
-            self.on_events(now);
-            self.finish(now);
         }
         self.done.drain(..).for_each(|effect| fx.push(effect));
         self.cluster.take_effects().for_each(|effect| fx.push(effect));
@@ -403,37 +285,16 @@ impl Machine for Admin {
         earliest.or(self.cluster.deadline());
         for pending in self.calls.values() {
             earliest.at(pending.expires, "default.api.timeout.ms");
-            if !pending.todo.is_empty() {
-                earliest.at(pending.not_before, "retry back-off");
-            }
+            earliest.at(pending.not_before, "retry back-off");
         }
         earliest.deadline()
     }
 
     fn invariants(&self) {
-        assert!(!self.closed || self.calls.is_empty(), "a closed client has no calls");
         for pending in self.calls.values() {
-            assert!(
-                !pending.todo.is_empty() || pending.under_way > 0,
-                "a call that is not over has something to do"
-            );
+            let open = pending.items.iter().any(|item| *item != Progress::Done);
+            assert!(open, "a call without open items is finished");
         }
         self.cluster.invariants();
-    }
-}
-
-impl ConfigResource {
-    /// The number of the kind in requests, and the name.
-    fn parts(&self) -> (i8, String) {
-        match self {
-            Self::Topic(name) => (2, name.to_string()),
-            Self::Broker(None) => (4, String::new()),
-            Self::Broker(Some(node)) => (4, node.to_string()),
-        }
-    }
-
-    /// The name under which [`Reply::Each`] has it; empty for the default of all brokers.
-    pub fn name(&self) -> Arc<str> {
-        self.parts().1.into()
     }
 }

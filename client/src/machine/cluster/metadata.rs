@@ -172,3 +172,11 @@ pub(crate) fn numbered(mut partitions: Vec<MetadataResponsePartition>) -> Vec<Pa
 const fn node(id: i32) -> Option<NodeId> {
     if id < 0 { None } else { Some(NodeId(id)) }
 }
+
+impl From<MetadataResponse> for ClusterView {
+    fn from(answer: MetadataResponse) -> Self {
+        let mut view = Self::default();
+        view.apply(answer);
+        view
+    }
+}

@@ -21,7 +21,6 @@ use dohle_wire::message::{ApiVersionsRequest, ApiVersionsResponse, Request};
 use dohle_wire::{ApiKey, DecodeError, EncodeError, ErrorCode, Message, Reader};
 
 use self::conn::{Conn, Purpose, Sent, Stage, Versions};
-pub(super) use self::metadata::numbered;
 pub use self::metadata::{BrokerInfo, ClusterView, PartitionInfo, TopicInfo};
 use self::peers::Peers;
 use self::refresh::Refresh;
