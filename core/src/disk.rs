@@ -127,7 +127,7 @@ pub enum DiskOp {
     Put { id: IoId, path: FilePath, data: Bytes, durable: bool },
     /// Removes a file, or a folder with all it holds; nothing there is no error.
     Remove { id: IoId, path: FilePath },
-    /// Renames a file or folder, durably.
+    /// Renames a file or folder, durably; nothing there is no error.
     Rename { id: IoId, from: FilePath, to: FilePath },
     /// Lists a folder. Answer: [`IoOk::Listing`], none when there is none.
     List { id: IoId, path: FilePath },

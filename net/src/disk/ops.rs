@@ -264,6 +264,8 @@ fn rename(files: &Files, from: &FilePath, to: &FilePath, birth: u64) -> io::Resu
         Err(why) if why.kind() == io::ErrorKind::NotFound && source.exists() => {
             make_folder_of(&target).and_then(|()| std::fs::rename(&source, &target))
         }
+        // A log without records has no folder; there is nothing to move out of the way.
+        Err(why) if why.kind() == io::ErrorKind::NotFound => Ok(()),
         other => other,
     };
     files.rename_ended(from.dir, &to.path, renamed.is_ok());
