@@ -61,7 +61,8 @@ impl CheckedBatch {
     }
 }
 
-/// How much larger than `max.message.bytes` a batch may become when it is decompressed.
+/// How much larger than `max.message.bytes` a batch may become when it is decompressed, unless
+/// `max.decompressed.message.bytes` says less.
 ///
 /// A producer counts compressed bytes, so a full batch of well compressible records is legitimately
 /// many times its own size. One that goes beyond is refused like one that is too large, at which
@@ -117,14 +118,7 @@ pub fn check(
         rebuilt(&batch.header, &records, topic, now, target, codecs)?
     };
     check_size(stored.bytes.len(), topic)?;
-    if stored.bytes.len() as u64 > u64::from(topic.segment_bytes.unsigned_abs()) {
-        let message = format!(
-            "a batch of {} bytes does not fit a segment of {} bytes",
-            stored.bytes.len(),
-            topic.segment_bytes
-        );
-        return Err(BatchRefusal::new(ErrorCode::RecordListTooLarge, message));
-    }
+    check_segment(stored.bytes.len(), topic)?;
     let append_time = appends_stamp(topic).then_some(now);
     Ok(CheckedBatch::trusted(stored.header, stored.bytes, append_time))
 }
@@ -184,6 +178,15 @@ fn check_size(len: usize, topic: &TopicConfig) -> Result<(), BatchRefusal> {
     Ok(())
 }
 
+fn check_segment(len: usize, topic: &TopicConfig) -> Result<(), BatchRefusal> {
+    let max = usize::try_from(topic.segment_bytes).unwrap_or(0);
+    if len > max {
+        let message = format!("a batch of {len} bytes does not fit a segment of {max} bytes");
+        return Err(BatchRefusal::new(ErrorCode::RecordListTooLarge, message));
+    }
+    Ok(())
+}
+
 fn max_message_bytes(topic: &TopicConfig) -> usize {
     usize::try_from(topic.max_message_bytes).unwrap_or(0)
 }
@@ -211,7 +214,8 @@ fn decompressed(
     codecs: &dyn Codecs,
 ) -> Result<Bytes, BatchRefusal> {
     let limit = max_message_bytes(topic).saturating_mul(DECOMPRESSED_PER_BYTE);
-    let limit = limit.clamp(DECOMPRESSED_LEAST, DECOMPRESSED_MOST);
+    let configured = usize::try_from(topic.max_decompressed_message_bytes).unwrap_or(0);
+    let limit = limit.clamp(DECOMPRESSED_LEAST, DECOMPRESSED_MOST).min(configured);
     batch.records(codecs, limit).map_err(|error| {
         let code = match error {
             CodecError::Unsupported(_) => ErrorCode::UnsupportedCompressionType,
@@ -320,6 +324,15 @@ fn reparsed(bytes: Bytes) -> RawBatch {
     RawBatch::parse(bytes).expect("a batch that this node wrote itself")
 }
 
+/// The level at which the broker compresses; none where the codec's own default is meant.
+fn level(topic: &TopicConfig, codec: Compression) -> Option<i32> {
+    let meant = topic.compression_level(codec)?;
+    (codec != Compression::Gzip || meant != GZIP_DEFAULT).then_some(meant)
+}
+
+/// What `compression.gzip.level` has for the codec's own default.
+const GZIP_DEFAULT: i32 = -1;
+
 /// The records again, with consecutive offsets and the topic's codec.
 fn rebuilt(
     header: &BatchHeader,
@@ -333,7 +346,7 @@ fn rebuilt(
     let mut builder = BatchBuilder::new(Offset(0))
         .leader_epoch(header.partition_leader_epoch)
         .producer(header.producer_id, header.producer_epoch, header.base_sequence)
-        .compression(target, topic.compression_level(target));
+        .compression(target, level(topic, target));
     if header.is_transactional() {
         builder = builder.transactional();
     }
@@ -359,3 +372,6 @@ fn unbuilt(error: BuildError) -> BatchRefusal {
     };
     BatchRefusal::new(code, format!("the batch cannot be written anew: {error}"))
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,35 +1,43 @@
-//! AlterConfigs and IncrementalAlterConfigs.
+//! AlterConfigs and IncrementalAlterConfigs: control decides; kinds of resource that have no
+//! settings here are refused at once.
 
 use dohle_wire::codec::{DecodeError, Reader};
 use dohle_wire::error::ErrorCode;
-use dohle_wire::message::alter_configs_response::AlterConfigsResourceResponse;
 use dohle_wire::message::{
     AlterConfigsRequest, AlterConfigsResponse, IncrementalAlterConfigsRequest,
-    IncrementalAlterConfigsResponse, incremental_alter_configs_response as incremental,
+    IncrementalAlterConfigsResponse, alter_configs_response, incremental_alter_configs_request,
+    incremental_alter_configs_response,
 };
 
+use crate::image::resource;
 use crate::mail::{AdminReply, AdminRequest, Answer, ConfigChange, ConfigOp, Refusal};
 use crate::time::Instant;
 
 use super::gather::Gather;
-use super::{Begun, Ctx, Outcome, Progress, WAIT_MS, Work, reply};
+use super::topics::{fill, late};
+use super::{Begun, Ctx, Outcome, Progress, Work, reply};
 
-/// A request to alter configs that waits for control.
+/// A request that changes settings and waits for control.
 #[derive(Clone, Debug)]
 pub(crate) struct AlterConfigs {
     incremental: bool,
+    /// Type and name of each resource.
     resources: Vec<(i8, String)>,
     results: Gather<Result<(), Refusal>>,
 }
 
 pub(super) fn begin(ctx: &mut Ctx<'_>, body: &mut Reader) -> Result<Begun, DecodeError> {
     let request: AlterConfigsRequest = ctx.decode(body)?;
-    let changes = request.resources.into_iter().map(|resource| {
-        let sets = resource.configs.into_iter();
-        let sets = sets.map(|config| Ok((ConfigOp::Set, config.name, config.value)));
-        (resource.resource_type, resource.resource_name, sets.collect())
+    let resources = request.resources.into_iter().map(|resource| {
+        let configs = resource.configs.into_iter();
+        Ok(ConfigChange {
+            resource_type: resource.resource_type,
+            name: resource.resource_name,
+            ops: configs.map(|config| (ConfigOp::Set, config.name, config.value)).collect(),
+            replace_all: true,
+        })
     });
-    Ok(ask(ctx, changes.collect(), false, request.validate_only))
+    Ok(ask(ctx, resources, false, request.validate_only))
 }
 
 pub(super) fn begin_incremental(
@@ -37,57 +45,71 @@ pub(super) fn begin_incremental(
     body: &mut Reader,
 ) -> Result<Begun, DecodeError> {
     let request: IncrementalAlterConfigsRequest = ctx.decode(body)?;
-    let changes = request.resources.into_iter().map(|resource| {
-        let ops = resource.configs.into_iter();
-        let ops =
-            ops.map(|config| Ok((op_of(config.config_operation)?, config.name, config.value)));
-        (resource.resource_type, resource.resource_name, ops.collect())
-    });
-    Ok(ask(ctx, changes.collect(), true, request.validate_only))
+    let resources = request.resources.into_iter().map(change);
+    Ok(ask(ctx, resources, true, request.validate_only))
 }
 
-/// One change to one config.
-type ConfigChangeOp = (ConfigOp, String, Option<String>);
+/// A change, or the resource it is for and why it makes no sense.
+type Asked = Result<ConfigChange, ((i8, String), Refusal)>;
 
-/// A resource with its changes, or why they make no sense.
-type Asked = (i8, String, Result<Vec<ConfigChangeOp>, Refusal>);
+fn change(resource: incremental_alter_configs_request::AlterConfigsResource) -> Asked {
+    let (resource_type, name) = (resource.resource_type, resource.resource_name);
+    let mut ops = Vec::with_capacity(resource.configs.len());
+    for config in resource.configs {
+        let op = match config.config_operation {
+            0 => ConfigOp::Set,
+            1 => ConfigOp::Delete,
+            2 => ConfigOp::Append,
+            3 => ConfigOp::Subtract,
+            other => {
+                let message = format!("Unknown operation {other} for {}", config.name);
+                let refusal = Refusal::new(ErrorCode::InvalidRequest, message);
+                return Err(((resource_type, name), refusal));
+            }
+        };
+        ops.push((op, config.name, config.value));
+    }
+    Ok(ConfigChange { resource_type, name, ops, replace_all: false })
+}
 
-fn op_of(code: i8) -> Result<ConfigOp, Refusal> {
-    match code {
-        0 => Ok(ConfigOp::Set),
-        1 => Ok(ConfigOp::Delete),
-        2 => Ok(ConfigOp::Append),
-        3 => Ok(ConfigOp::Subtract),
+/// Whether control knows this kind of resource.
+fn check_type(change: ConfigChange) -> Asked {
+    match change.resource_type {
+        resource::TOPIC | resource::BROKER => Ok(change),
         other => {
-            let text = format!("config operation {other} is none of 0 to 3");
-            Err(Refusal::new(ErrorCode::InvalidRequest, text))
+            let message = format!("Unsupported resource type: {other}");
+            let refusal = Refusal::new(ErrorCode::InvalidRequest, message);
+            Err(((change.resource_type, change.name), refusal))
         }
     }
 }
 
-/// Sends what makes sense to control.
-fn ask(ctx: &mut Ctx<'_>, asked: Vec<Asked>, incremental: bool, validate_only: bool) -> Begun {
-    let mut work = AlterConfigs {
-        incremental,
-        resources: Vec::new(),
-        results: Gather::until(ctx.now.mono.plus_ms(WAIT_MS)),
-    };
-    let mut changes = Vec::new();
-    for (resource_type, name, ops) in asked {
-        work.resources.push((resource_type, name.clone()));
-        match ops {
-            Err(refusal) => work.results.known(Err(refusal)),
-            Ok(ops) => {
+fn ask(
+    ctx: &mut Ctx<'_>,
+    asked: impl Iterator<Item = Asked>,
+    incremental: bool,
+    validate_only: bool,
+) -> Begun {
+    let results = Gather::until(ctx.until(0));
+    let mut work = AlterConfigs { incremental, resources: Vec::new(), results };
+    let mut resources = Vec::new();
+    for asked in asked {
+        match asked.and_then(check_type) {
+            Ok(change) => {
+                work.resources.push((change.resource_type, change.name.clone()));
                 work.results.ask();
-                let replace_all = !incremental;
-                changes.push(ConfigChange { resource_type, name, ops, replace_all });
+                resources.push(change);
+            }
+            Err((resource, refusal)) => {
+                work.resources.push(resource);
+                work.results.known(Err(refusal));
             }
         }
     }
-    if changes.is_empty() {
+    if resources.is_empty() {
         return Begun::Done(work.finish(ctx));
     }
-    ctx.send_control(AdminRequest::AlterConfigs { resources: changes, validate_only });
+    ctx.send_control(AdminRequest::AlterConfigs { resources, validate_only });
     work.into()
 }
 
@@ -98,41 +120,46 @@ impl Work for AlterConfigs {
 
     fn on_answer(&mut self, _ctx: &mut Ctx<'_>, _part: u32, answer: Answer) -> Progress {
         match answer {
-            Answer::Admin(AdminReply::Altered(results)) => self.results.fill(results),
-            Answer::Admin(AdminReply::Refused(refusal)) => {
-                self.results.fill(std::iter::repeat_n(Err(refusal), self.resources.len()))
-            }
+            Answer::Admin(AdminReply::Altered(list)) => fill(&mut self.results, Ok(list)),
+            Answer::Admin(AdminReply::Refused(refusal)) => fill(&mut self.results, Err(refusal)),
             _ => Progress::Waiting,
         }
     }
 
     fn finish(self, ctx: &mut Ctx<'_>) -> Outcome {
-        let results = self.results.finish(|| Err(ErrorCode::RequestTimedOut.into()));
-        let told = self.resources.into_iter().zip(results).map(|((kind, name), result)| {
-            let (code, message) = match result {
-                Ok(()) => (ErrorCode::None, None),
-                Err(refusal) => (refusal.code, refusal.message),
-            };
-            (code.code(), message, kind, name)
+        let results = self.resources.into_iter().zip(self.results.finish(late));
+        let results = results.map(|((resource_type, resource_name), result)| {
+            let refusal = result.err().unwrap_or_else(|| ErrorCode::None.into());
+            (refusal.code.code(), refusal.message, resource_type, resource_name)
         });
-        if self.incremental {
-            let responses =
-                told.map(|(error_code, error_message, resource_type, resource_name)| {
-                    incremental::AlterConfigsResourceResponse {
-                        error_code,
-                        error_message,
-                        resource_type,
-                        resource_name,
-                    }
-                });
-            let responses = responses.collect();
-            let response = IncrementalAlterConfigsResponse { throttle_time_ms: 0, responses };
-            return reply::answer(ctx, &response);
-        }
-        let responses = told.map(|(error_code, error_message, resource_type, resource_name)| {
-            AlterConfigsResourceResponse { error_code, error_message, resource_type, resource_name }
-        });
-        let responses = responses.collect();
-        reply::answer(ctx, &AlterConfigsResponse { throttle_time_ms: 0, responses })
+        if self.incremental { incremental(ctx, results) } else { full(ctx, results) }
     }
+}
+
+type Row = (i16, Option<String>, i8, String);
+
+fn full(ctx: &Ctx<'_>, rows: impl Iterator<Item = Row>) -> Outcome {
+    let rows = rows.map(|(error_code, error_message, resource_type, resource_name)| {
+        alter_configs_response::AlterConfigsResourceResponse {
+            error_code,
+            error_message,
+            resource_type,
+            resource_name,
+        }
+    });
+    let responses = rows.collect();
+    reply::answer(ctx, &AlterConfigsResponse { throttle_time_ms: 0, responses })
+}
+
+fn incremental(ctx: &Ctx<'_>, rows: impl Iterator<Item = Row>) -> Outcome {
+    let rows = rows.map(|(error_code, error_message, resource_type, resource_name)| {
+        incremental_alter_configs_response::AlterConfigsResourceResponse {
+            error_code,
+            error_message,
+            resource_type,
+            resource_name,
+        }
+    });
+    let responses = rows.collect();
+    reply::answer(ctx, &IncrementalAlterConfigsResponse { throttle_time_ms: 0, responses })
 }

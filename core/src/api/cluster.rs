@@ -4,7 +4,6 @@ use dohle_wire::codec::{DecodeError, Reader};
 use dohle_wire::error::ErrorCode;
 use dohle_wire::message::{DescribeClusterBroker, DescribeClusterRequest, DescribeClusterResponse};
 
-use super::metadata::NO_OPERATIONS;
 use super::{Begun, Ctx, reply};
 
 /// The endpoint type that stands for brokers; controllers answer on their own listener.
@@ -17,7 +16,6 @@ pub(super) fn begin(ctx: &mut Ctx<'_>, body: &mut Reader) -> Result<Begun, Decod
         endpoint_type: asked,
         cluster_id: ctx.image.cluster_id.to_string(),
         controller_id: -1,
-        cluster_authorized_operations: NO_OPERATIONS,
         ..Default::default()
     };
     if asked == BROKERS {

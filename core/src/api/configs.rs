@@ -1,97 +1,109 @@
-//! DescribeConfigs: settings of topics and brokers with their sources.
+//! DescribeConfigs: settings of topics and brokers, where each value comes from, and what it means.
 
 use std::collections::BTreeSet;
 
 use dohle_wire::codec::{DecodeError, Reader};
 use dohle_wire::error::ErrorCode;
-use dohle_wire::message::describe_configs_request::DescribeConfigsResource;
 use dohle_wire::message::{
-    DescribeConfigsRequest, DescribeConfigsResourceResult, DescribeConfigsResponse,
-    DescribeConfigsResult, DescribeConfigsSynonym,
+    DescribeConfigsRequest, DescribeConfigsResource, DescribeConfigsResourceResult,
+    DescribeConfigsResponse, DescribeConfigsResult, DescribeConfigsSynonym,
 };
 
 use crate::config::describe::{
     ConfigEntry, describe_broker, describe_cluster_default, describe_topic,
 };
-use crate::image::resource;
+use crate::image::{Overrides, resource};
 use crate::mail::Refusal;
 
 use super::lookup::is_valid_topic_name;
 use super::{Begun, Ctx, reply};
 
-pub(super) fn begin(ctx: &mut Ctx<'_>, body: &mut Reader) -> Result<Begun, DecodeError> {
-    let request: DescribeConfigsRequest = ctx.decode(body)?;
-    let shown =
-        Shown { synonyms: request.include_synonyms, documentation: request.include_documentation };
-    let resources = request.resources.into_iter();
-    let results = resources.map(|wanted| describe(ctx, wanted, shown)).collect();
-    Ok(reply::at_once(ctx, &DescribeConfigsResponse { throttle_time_ms: 0, results }))
-}
-
-/// What the client wants to see of a config.
+/// What a request wants to know of each setting.
 #[derive(Copy, Clone)]
-struct Shown {
+struct Details {
     synonyms: bool,
     documentation: bool,
 }
 
-fn describe(ctx: &Ctx<'_>, wanted: DescribeConfigsResource, shown: Shown) -> DescribeConfigsResult {
-    let mut result = DescribeConfigsResult {
-        resource_type: wanted.resource_type,
-        resource_name: wanted.resource_name,
-        ..Default::default()
+pub(super) fn begin(ctx: &mut Ctx<'_>, body: &mut Reader) -> Result<Begun, DecodeError> {
+    let request: DescribeConfigsRequest = ctx.decode(body)?;
+    let details = Details {
+        synonyms: request.include_synonyms,
+        documentation: request.include_documentation,
     };
-    match entries(ctx, result.resource_type, &result.resource_name) {
-        Ok(entries) => {
-            let keys = wanted.configuration_keys;
-            let keys = keys.map(|keys| keys.into_iter().collect::<BTreeSet<_>>());
-            let asked = |entry: &ConfigEntry| keys.as_ref().is_none_or(|k| k.contains(&entry.name));
-            let shown_entries = entries.into_iter().filter(asked);
-            result.configs = shown_entries.map(|entry| show(entry, shown)).collect();
-        }
-        Err(refusal) => {
-            result.error_code = refusal.code.code();
-            result.error_message = refusal.message;
-        }
-    }
-    result
+    let results = request.resources.into_iter().map(|asked| describe(ctx, asked, details));
+    let response = DescribeConfigsResponse { throttle_time_ms: 0, results: results.collect() };
+    Ok(reply::at_once(ctx, &response))
 }
 
-fn entries(ctx: &Ctx<'_>, resource_type: i8, name: &str) -> Result<Vec<ConfigEntry>, Refusal> {
-    let config = &ctx.settings.config;
-    let own = config.node_id.to_string();
-    let default = ctx.image.overrides(resource::BROKER, "");
-    let dynamic = ctx.image.overrides(resource::BROKER, &own);
-    match resource_type {
-        resource::TOPIC if !is_valid_topic_name(name) => {
-            let text = format!("{name:?} is no name of a topic");
-            Err(Refusal::new(ErrorCode::InvalidTopicException, text))
-        }
-        resource::TOPIC if ctx.image.topic(name).is_none() => {
-            let text = format!("there is no topic {name:?}");
-            Err(Refusal::new(ErrorCode::UnknownTopicOrPartition, text))
-        }
-        resource::TOPIC => {
-            let overrides = ctx.image.overrides(resource::TOPIC, name);
-            Ok(describe_topic(&overrides, &dynamic, &default, config))
-        }
-        resource::BROKER if name.is_empty() => Ok(describe_cluster_default(&default, config)),
-        resource::BROKER if name == own => Ok(describe_broker(&dynamic, &default, config)),
-        resource::BROKER => {
-            let text = format!("this is broker {own}; configs of broker {name:?} are its own");
-            Err(Refusal::new(ErrorCode::InvalidRequest, text))
-        }
+/// Settings of this broker that were made while it ran, and those of all brokers.
+pub(super) fn dynamic_layers(ctx: &Ctx<'_>) -> (Overrides, Overrides) {
+    let own = ctx.settings.node().to_string();
+    (ctx.image.overrides(resource::BROKER, &own), ctx.image.overrides(resource::BROKER, ""))
+}
+
+fn describe(
+    ctx: &Ctx<'_>,
+    asked: DescribeConfigsResource,
+    details: Details,
+) -> DescribeConfigsResult {
+    let entries = match asked.resource_type {
+        resource::TOPIC => topic(ctx, &asked.resource_name),
+        resource::BROKER => broker(ctx, &asked.resource_name),
         other => {
-            let text = format!("configs of resource type {other} are not served");
-            Err(Refusal::new(ErrorCode::InvalidRequest, text))
+            let message = format!("Unsupported resource type: {other}");
+            Err(Refusal::new(ErrorCode::InvalidRequest, message))
         }
+    };
+    let (entries, refusal) = match entries {
+        Ok(entries) => (entries, ErrorCode::None.into()),
+        Err(refusal) => (Vec::new(), refusal),
+    };
+    let keys: Option<BTreeSet<String>> = asked.configuration_keys.map(|k| k.into_iter().collect());
+    let wanted = |name: &str| keys.as_ref().is_none_or(|keys| keys.contains(name));
+    let entries = entries.into_iter().filter(|entry| wanted(&entry.name));
+    DescribeConfigsResult {
+        error_code: refusal.code.code(),
+        error_message: refusal.message,
+        resource_type: asked.resource_type,
+        resource_name: asked.resource_name,
+        configs: entries.map(|entry| answer_entry(entry, details)).collect(),
     }
 }
 
-fn show(entry: ConfigEntry, shown: Shown) -> DescribeConfigsResourceResult {
+fn topic(ctx: &Ctx<'_>, name: &str) -> Result<Vec<ConfigEntry>, Refusal> {
+    if !is_valid_topic_name(name) {
+        let message = format!("{name:?} is not the name of a topic");
+        return Err(Refusal::new(ErrorCode::InvalidTopicException, message));
+    }
+    if ctx.image.topic(name).is_none() {
+        return Err(ErrorCode::UnknownTopicOrPartition.into());
+    }
+    let (broker, default) = dynamic_layers(ctx);
+    let overrides = ctx.image.overrides(resource::TOPIC, name);
+    Ok(describe_topic(&overrides, &broker, &default, &ctx.settings.config))
+}
+
+fn broker(ctx: &Ctx<'_>, name: &str) -> Result<Vec<ConfigEntry>, Refusal> {
+    let invalid = |message: String| Err(Refusal::new(ErrorCode::InvalidRequest, message));
+    let (dynamic, default) = dynamic_layers(ctx);
+    let (config, own) = (&ctx.settings.config, ctx.settings.node());
+    if name.is_empty() {
+        return Ok(describe_cluster_default(&default, config));
+    }
+    match name.parse::<i32>() {
+        Ok(id) if id == own.0 => Ok(describe_broker(&dynamic, &default, config)),
+        Ok(id) => invalid(format!(
+            "Unexpected broker id, expected {own} or empty string, but received {id}"
+        )),
+        Err(_) => invalid(format!("Broker id must be an integer, but it is: {name}")),
+    }
+}
+
+fn answer_entry(entry: ConfigEntry, details: Details) -> DescribeConfigsResourceResult {
     let config_type = entry.kind_code();
-    let synonyms = if shown.synonyms { entry.synonyms } else { Vec::new() };
-    let synonyms = synonyms.into_iter().map(|synonym| DescribeConfigsSynonym {
+    let synonyms = entry.synonyms.into_iter().filter(|_| details.synonyms);
+    let synonyms = synonyms.map(|synonym| DescribeConfigsSynonym {
         name: synonym.name,
         value: synonym.value,
         source: synonym.source.code(),
@@ -104,6 +116,6 @@ fn show(entry: ConfigEntry, shown: Shown) -> DescribeConfigsResourceResult {
         is_sensitive: entry.sensitive,
         synonyms: synonyms.collect(),
         config_type,
-        documentation: entry.doc.filter(|_| shown.documentation).map(str::to_owned),
+        documentation: entry.doc.filter(|_| details.documentation).map(str::to_owned),
     }
 }

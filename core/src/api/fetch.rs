@@ -365,6 +365,10 @@ impl Work for Fetch {
         Progress::Waiting
     }
 
+    fn on_closed(&mut self, ctx: &mut Ctx<'_>) {
+        self.unwatch(ctx);
+    }
+
     fn finish(self, ctx: &mut Ctx<'_>) -> Outcome {
         self.unwatch(ctx);
         answer::answer(ctx, self)

@@ -31,6 +31,13 @@ impl<T> Gather<T> {
         mark
     }
 
+    /// Adds `count` items that are asked for all at once; see [`Self::fill`].
+    pub(crate) fn ask_many(&mut self, count: usize) {
+        for _ in 0..count {
+            self.ask();
+        }
+    }
+
     /// Takes the result of an item. One that is not missing stays as it is.
     pub(crate) fn put(&mut self, mark: u32, result: T) -> Progress {
         if let Some(part @ None) = self.parts.get_mut(mark as usize) {

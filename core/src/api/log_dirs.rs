@@ -1,9 +1,8 @@
-//! DescribeLogDirs: asks every shard for the sizes of its logs.
+//! DescribeLogDirs: every shard is asked for the sizes of its logs.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use dohle_wire::codec::{DecodeError, Reader};
-use dohle_wire::error::ErrorCode;
 use dohle_wire::message::{
     DescribeLogDirsPartition, DescribeLogDirsRequest, DescribeLogDirsResponse,
     DescribeLogDirsResult, DescribeLogDirsTopic,
@@ -13,23 +12,41 @@ use crate::mail::{Answer, LogSize, ShardId, ToShard};
 use crate::time::Instant;
 
 use super::gather::Gather;
-use super::{Begun, Ctx, Outcome, Progress, WAIT_MS, Work, reply};
+use super::{Begun, Ctx, Outcome, Progress, Work, reply};
 
-/// A DescribeLogDirs request that waits for its shards.
+/// A size that is not known.
+const UNKNOWN: i64 = -1;
+
+/// A DescribeLogDirs request that waits for the shards.
 #[derive(Clone, Debug)]
 pub(crate) struct LogDirs {
-    request: DescribeLogDirsRequest,
+    /// Which partitions are asked for; all of them when there is none.
+    wanted: Option<BTreeMap<String, BTreeSet<i32>>>,
     sizes: Gather<Vec<LogSize>>,
 }
 
 pub(super) fn begin(ctx: &mut Ctx<'_>, body: &mut Reader) -> Result<Begun, DecodeError> {
     let request: DescribeLogDirsRequest = ctx.decode(body)?;
-    let mut sizes = Gather::until(ctx.now.mono.plus_ms(WAIT_MS));
+    let wanted = request.topics.map(|topics| {
+        let mut wanted: BTreeMap<String, BTreeSet<i32>> = BTreeMap::new();
+        for topic in topics {
+            wanted.entry(topic.topic).or_default().extend(topic.partitions);
+        }
+        wanted
+    });
+    let mut work = LogDirs { wanted, sizes: Gather::until(ctx.until(0)) };
     for shard in 0..ctx.settings.shards {
-        let reply = ctx.reply_to(sizes.ask());
+        let reply = ctx.reply_to(work.sizes.ask());
         ctx.send_shard(ShardId(shard), ToShard::LogSizes { reply });
     }
-    Ok(LogDirs { request, sizes }.into())
+    Ok(work.into())
+}
+
+impl LogDirs {
+    fn wants(&self, topic: &str, index: i32) -> bool {
+        let Some(wanted) = &self.wanted else { return true };
+        wanted.get(topic).is_some_and(|indexes| indexes.contains(&index))
+    }
 }
 
 impl Work for LogDirs {
@@ -44,53 +61,37 @@ impl Work for LogDirs {
         }
     }
 
-    fn finish(self, ctx: &mut Ctx<'_>) -> Outcome {
-        let request = self.request;
-        let sizes: Vec<LogSize> = self.sizes.finish(Vec::new).flatten().collect();
-        let dirs = ctx.settings.config.log_dirs.iter().zip(0u16..);
-        let results = dirs.map(|(path, dir)| describe(ctx, &request, path, dir, &sizes));
-        let response = DescribeLogDirsResponse {
-            throttle_time_ms: 0,
-            error_code: ErrorCode::None.code(),
-            results: results.collect(),
-        };
+    fn finish(mut self, ctx: &mut Ctx<'_>) -> Outcome {
+        let gathered = std::mem::replace(&mut self.sizes, Gather::until(Instant(0)));
+        let mut dirs: BTreeMap<(u16, &str), Vec<DescribeLogDirsPartition>> = BTreeMap::new();
+        for size in gathered.finish(Vec::new).flatten() {
+            let Some(topic) = ctx.image.topic_by_id(&size.partition.topic) else { continue };
+            let partition_index = size.partition.index.0;
+            if self.wants(&topic.name, partition_index) {
+                let partition_size = i64::try_from(size.bytes).unwrap_or(i64::MAX);
+                let partition = DescribeLogDirsPartition {
+                    partition_index,
+                    partition_size,
+                    ..Default::default()
+                };
+                dirs.entry((size.dir, &*topic.name)).or_default().push(partition);
+            }
+        }
+        let results = ctx.settings.config.log_dirs.iter().zip(0u16..).map(|(path, dir)| {
+            let topics = dirs.iter().filter(|((of, _), _)| *of == dir);
+            let topics = topics.map(|((_, name), partitions)| DescribeLogDirsTopic {
+                name: (*name).to_owned(),
+                partitions: partitions.clone(),
+            });
+            DescribeLogDirsResult {
+                log_dir: path.clone(),
+                topics: topics.collect(),
+                total_bytes: UNKNOWN,
+                usable_bytes: UNKNOWN,
+                ..Default::default()
+            }
+        });
+        let response = DescribeLogDirsResponse { results: results.collect(), ..Default::default() };
         reply::answer(ctx, &response)
     }
-}
-
-fn describe(
-    ctx: &Ctx<'_>,
-    request: &DescribeLogDirsRequest,
-    path: &str,
-    dir: u16,
-    sizes: &[LogSize],
-) -> DescribeLogDirsResult {
-    let mut topics: BTreeMap<String, Vec<DescribeLogDirsPartition>> = BTreeMap::new();
-    for size in sizes.iter().filter(|size| size.dir == dir) {
-        let Some(topic) = ctx.image.topic_by_id(&size.partition.topic) else { continue };
-        if is_wanted(request, &topic.name, size.partition.index.0) {
-            topics.entry(topic.name.to_string()).or_default().push(DescribeLogDirsPartition {
-                partition_index: size.partition.index.0,
-                partition_size: i64::try_from(size.bytes).unwrap_or(i64::MAX),
-                offset_lag: 0,
-                is_future_key: false,
-            });
-        }
-    }
-    let topics = topics.into_iter();
-    DescribeLogDirsResult {
-        error_code: ErrorCode::None.code(),
-        log_dir: path.to_owned(),
-        topics: topics
-            .map(|(name, partitions)| DescribeLogDirsTopic { name, partitions })
-            .collect(),
-        total_bytes: -1,
-        usable_bytes: -1,
-        is_cordoned: false,
-    }
-}
-
-fn is_wanted(request: &DescribeLogDirsRequest, topic: &str, index: i32) -> bool {
-    let Some(asked) = &request.topics else { return true };
-    asked.iter().any(|wanted| wanted.topic == topic && wanted.partitions.contains(&index))
 }

@@ -88,7 +88,7 @@ impl Ctx<'_> {
     pub(crate) fn place(&self, topic: &TopicImage, index: i32) -> Result<Place, ErrorCode> {
         let index = PartitionIndex(index);
         let found = topic.partition(index).ok_or(ErrorCode::UnknownTopicOrPartition)?;
-        if !found.replicas.contains(&NodeId(self.settings.config.node_id)) {
+        if !found.replicas.contains(&self.settings.node()) {
             return Err(ErrorCode::NotLeaderOrFollower);
         }
         let partition = PartitionId { topic: topic.id, index };
@@ -109,12 +109,14 @@ impl Ctx<'_> {
 
     /// See [`Self::address`].
     pub(crate) fn address_of(&self, broker: &BrokerImage) -> Option<(String, u16)> {
-        if is_alone(self.settings, self.image) && broker.id.0 == self.settings.config.node_id {
-            let (host, port) = &self.settings.local;
+        let (host, port) = &self.settings.local;
+        if is_alone(self.settings, self.image) && broker.id == self.settings.node() {
             return Some((host.to_string(), *port));
         }
         let endpoint = broker.endpoints.iter().find(|e| *e.listener == *self.settings.listener)?;
-        Some((endpoint.host.clone(), endpoint.port))
+        // A node may advertise a port alone: its host is then the one that clients dial.
+        let host = if endpoint.host.is_empty() { host } else { &*endpoint.host };
+        Some((host.to_owned(), endpoint.port))
     }
 
     /// Whether a node serves this client now.
@@ -125,7 +127,7 @@ impl Ctx<'_> {
 
     /// The node to send administrative requests to: this one, which passes them on.
     pub(crate) fn controller_for_clients(&self) -> i32 {
-        let own = NodeId(self.settings.config.node_id);
+        let own = self.settings.node();
         if self.image.brokers.contains_key(&own) { own.0 } else { -1 }
     }
 

@@ -1,11 +1,17 @@
-//! Metadata: brokers, topics, partitions and their leaders; topics that are made on demand.
+//! Metadata: brokers, topics, and topics made because somebody asked for them.
+//!
+//! A topic that does not exist is made when both the client and `auto.create.topics.enable` say
+//! so. The answer waits until the topic is there, so that the client learns its leader at once.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use dohle_wire::codec::{DecodeError, Reader};
 use dohle_wire::error::ErrorCode;
 use dohle_wire::id::{TopicId, Uuid};
 use dohle_wire::message::{
-    MetadataRequest, MetadataResponse, MetadataResponseBroker, MetadataResponsePartition,
-    MetadataResponseTopic,
+    MetadataRequest, MetadataRequestTopic, MetadataResponse, MetadataResponseBroker,
+    MetadataResponsePartition, MetadataResponseTopic,
 };
 
 use crate::image::{PartitionImage, TopicImage};
@@ -15,50 +21,90 @@ use crate::time::Instant;
 use super::lookup::{is_internal, is_valid_topic_name, numbers};
 use super::{Begun, Ctx, Outcome, Progress, WAIT_MS, Work, reply};
 
-/// What stands for "not asked" among authorized operations.
-pub(super) const NO_OPERATIONS: i32 = i32::MIN;
+/// First version in which null asks for all topics; before it, no topic does.
+const NULL_IS_ALL_FROM: i16 = 1;
 
-/// A Metadata request that waits for the topics it caused to be made.
+/// First version in which topics may be asked for by id.
+const IDS_FROM: i16 = 12;
+
+/// First version that knows LISTENER_NOT_FOUND.
+const LISTENER_ERRORS_FROM: i16 = 6;
+
+/// What a topic is told that could not be made now, or that is not in the metadata yet.
+const NOT_NOW: ErrorCode = ErrorCode::LeaderNotAvailable;
+
+/// How long after a topic was made the metadata that has it may take to get here.
+const IMAGE_WAIT_MS: i64 = 200;
+
+/// A metadata request that waits for the topics it made.
 #[derive(Clone, Debug)]
 pub(crate) struct AutoCreation {
-    request: MetadataRequest,
-    names: Vec<String>,
-    refused: Vec<(String, ErrorCode)>,
-    replied: bool,
+    topics: Vec<Wish>,
+    /// Names of topics being made, and what became of each.
+    made: BTreeMap<String, ErrorCode>,
+    /// Whether control has answered: only newer metadata is missing then.
+    answered: bool,
     deadline: Instant,
+}
+
+/// One topic asked for.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Wish {
+    Name(String),
+    Id(TopicId),
 }
 
 pub(super) fn begin(ctx: &mut Ctx<'_>, body: &mut Reader) -> Result<Begun, DecodeError> {
     let request: MetadataRequest = ctx.decode(body)?;
-    let names = missing(ctx, &request);
-    if names.is_empty() {
-        let response = response(ctx, &request, &[]);
-        return Ok(reply::at_once(ctx, &response));
+    let version = ctx.version();
+    let asked = match request.topics {
+        None => return Ok(reply::at_once(ctx, &all(ctx))),
+        Some(none) if version < NULL_IS_ALL_FROM && none.is_empty() => {
+            return Ok(reply::at_once(ctx, &all(ctx)));
+        }
+        Some(asked) => asked,
+    };
+    if version < IDS_FROM && asked.iter().any(|t| t.name.is_none() || t.topic_id != Uuid::ZERO) {
+        return Ok(reply::at_once(ctx, &refuse_ids(ctx, &asked)));
     }
-    let topics = names.iter().map(|name| new_topic(name)).collect();
-    ctx.send_control(AdminRequest::CreateTopics { topics, validate_only: false });
+    let topics = wishes(asked);
+    let auto = request.allow_auto_topic_creation && ctx.settings.config.auto_create_topics_enable;
+    let missing = if auto { missing(ctx, &topics) } else { Vec::new() };
+    let made = missing.iter().map(|name| (name.clone(), ErrorCode::LeaderNotAvailable)).collect();
     let deadline = ctx.now.mono.plus_ms(WAIT_MS);
-    Ok(AutoCreation { request, names, refused: Vec::new(), replied: false, deadline }.into())
-}
-
-/// Names of topics that are to be made: asked for by name, allowed by client and broker.
-fn missing(ctx: &Ctx<'_>, request: &MetadataRequest) -> Vec<String> {
-    // Before version 4 the client could not say, and was taken to want it.
-    let wanted = request.allow_auto_topic_creation || ctx.version() < 4;
-    if !wanted || !ctx.settings.config.auto_create_topics_enable {
-        return Vec::new();
+    let work = AutoCreation { topics, made, answered: false, deadline };
+    if missing.is_empty() {
+        return Ok(Begun::Done(work.finish(ctx)));
     }
-    let asked = request.topics.iter().flatten().filter_map(|topic| topic.name.as_deref());
-    let new = |name: &&str| ctx.image.topic(name).is_none() && is_valid_topic_name(name);
-    let mut names: Vec<_> = asked.filter(new).map(str::to_owned).collect();
-    names.sort();
-    names.dedup();
-    names
+    let topics = missing.into_iter().map(new_topic).collect();
+    ctx.send_control(AdminRequest::CreateTopics { topics, validate_only: false });
+    Ok(work.into())
 }
 
-fn new_topic(name: &str) -> NewTopic {
+/// What to look up: ids alone if there are any, and nothing twice.
+fn wishes(asked: Vec<MetadataRequestTopic>) -> Vec<Wish> {
+    let by_id = asked.iter().any(|topic| topic.topic_id != Uuid::ZERO);
+    let mut seen = BTreeSet::new();
+    let wish = |topic: MetadataRequestTopic| match by_id {
+        true => (topic.topic_id != Uuid::ZERO).then_some(Wish::Id(TopicId(topic.topic_id))),
+        false => topic.name.map(Wish::Name),
+    };
+    asked.into_iter().filter_map(wish).filter(|wish| seen.insert(wish.clone())).collect()
+}
+
+/// Topics that would have to be made.
+fn missing(ctx: &Ctx<'_>, topics: &[Wish]) -> Vec<String> {
+    let names = topics.iter().filter_map(|wish| match wish {
+        Wish::Name(name) => Some(name),
+        Wish::Id(_) => None,
+    });
+    let missing = names.filter(|name| is_valid_topic_name(name) && ctx.image.topic(name).is_none());
+    missing.cloned().collect()
+}
+
+fn new_topic(name: String) -> NewTopic {
     NewTopic {
-        name: name.to_owned(),
+        name,
         partitions: None,
         replication: None,
         assignments: Vec::new(),
@@ -66,13 +112,29 @@ fn new_topic(name: &str) -> NewTopic {
     }
 }
 
+/// Older versions have ids in their encoding, but no broker has ever looked at them.
+fn refuse_ids(ctx: &Ctx<'_>, asked: &[MetadataRequestTopic]) -> MetadataResponse {
+    let refused = asked.iter().map(|topic| MetadataResponseTopic {
+        error_code: ErrorCode::InvalidRequest.code(),
+        name: Some(topic.name.clone().unwrap_or_default()),
+        topic_id: topic.topic_id,
+        ..Default::default()
+    });
+    MetadataResponse { topics: refused.collect(), ..cluster(ctx) }
+}
+
 impl AutoCreation {
-    /// The topics are there once control said so and the image has them.
+    /// Whether all topics that were made are in the metadata.
     fn progress(&self, ctx: &Ctx<'_>) -> Progress {
-        let refused = |name: &String| self.refused.iter().any(|(known, _)| known == name);
-        let there = |name: &String| refused(name) || ctx.image.topic(name).is_some();
-        Progress::complete_if(self.replied && self.names.iter().all(there))
+        let expected = self.made.iter().filter(|(_, error)| is_there(**error));
+        let mut missing = expected.filter(|(name, _)| ctx.image.topic(name).is_none());
+        Progress::complete_if(self.answered && missing.next().is_none())
     }
+}
+
+/// Whether a topic whose creation ended so is or will soon be in the metadata.
+fn is_there(error: ErrorCode) -> bool {
+    matches!(error, NOT_NOW | ErrorCode::TopicAlreadyExists)
 }
 
 impl Work for AutoCreation {
@@ -81,23 +143,18 @@ impl Work for AutoCreation {
     }
 
     fn on_answer(&mut self, ctx: &mut Ctx<'_>, _part: u32, answer: Answer) -> Progress {
-        let Answer::Admin(answer) = answer else { return Progress::Waiting };
-        self.replied = true;
         match answer {
-            AdminReply::Created(results) => {
-                let refused = self.names.iter().zip(results);
-                let refused = refused.filter_map(|(name, result)| {
-                    let code = result.err()?.code;
-                    (code != ErrorCode::TopicAlreadyExists).then(|| (name.clone(), code))
-                });
-                self.refused = refused.collect();
+            Answer::Admin(AdminReply::Created(results)) => {
+                for (made, result) in self.made.values_mut().zip(results) {
+                    *made = result.err().map_or(NOT_NOW, |refusal| refusal.code);
+                }
             }
-            _ => {
-                let all = self.names.iter();
-                self.refused =
-                    all.map(|name| (name.clone(), ErrorCode::LeaderNotAvailable)).collect();
-            }
+            // Whatever keeps control from deciding will pass: clients ask again.
+            Answer::Admin(_) => self.made.values_mut().for_each(|made| *made = NOT_NOW),
+            _ => return Progress::Waiting,
         }
+        self.answered = true;
+        self.deadline = ctx.now.mono.plus_ms(IMAGE_WAIT_MS);
         self.progress(ctx)
     }
 
@@ -106,118 +163,92 @@ impl Work for AutoCreation {
     }
 
     fn finish(self, ctx: &mut Ctx<'_>) -> Outcome {
-        let response = response(ctx, &self.request, &self.refused);
+        let topics = self.topics.iter().map(|wish| match wish {
+            Wish::Id(id) => match ctx.image.topic_by_id(id) {
+                Some(topic) => describe(ctx, topic),
+                None => unknown(None, *id, ErrorCode::UnknownTopicId),
+            },
+            Wish::Name(name) => match ctx.image.topic(name) {
+                Some(topic) => describe(ctx, topic),
+                None => unknown(Some(name), TopicId::default(), self.why_not(name)),
+            },
+        });
+        let response = MetadataResponse { topics: topics.collect(), ..cluster(ctx) };
         reply::answer(ctx, &response)
     }
 }
 
-fn response(
-    ctx: &Ctx<'_>,
-    request: &MetadataRequest,
-    refused: &[(String, ErrorCode)],
-) -> MetadataResponse {
-    MetadataResponse {
-        throttle_time_ms: 0,
-        brokers: brokers(ctx),
-        cluster_id: Some(ctx.image.cluster_id.to_string()),
-        controller_id: ctx.controller_for_clients(),
-        topics: topics(ctx, request, refused),
-        cluster_authorized_operations: NO_OPERATIONS,
-        error_code: ErrorCode::None.code(),
-    }
-}
-
-fn brokers(ctx: &Ctx<'_>) -> Vec<MetadataResponseBroker> {
-    let alive = ctx.image.brokers.values().filter(|broker| ctx.is_alive(broker.id));
-    let known = alive.filter_map(|broker| {
-        let (host, port) = ctx.address_of(broker)?;
-        let rack = broker.rack.clone();
-        Some(MetadataResponseBroker { node_id: broker.id.0, host, port: port.into(), rack })
-    });
-    known.collect()
-}
-
-fn topics(
-    ctx: &Ctx<'_>,
-    request: &MetadataRequest,
-    refused: &[(String, ErrorCode)],
-) -> Vec<MetadataResponseTopic> {
-    let all = || ctx.image.topics.values().map(|topic| describe(ctx, topic)).collect();
-    match &request.topics {
-        None => all(),
-        // Version 0 had no null: an empty list asked for everything.
-        Some(asked) if asked.is_empty() && ctx.version() == 0 => all(),
-        Some(asked) => {
-            let each = asked.iter().map(|topic| match &topic.name {
-                Some(name) => by_name(ctx, name, refused),
-                None => by_id(ctx, topic.topic_id),
-            });
-            each.collect()
+impl AutoCreation {
+    fn why_not(&self, name: &str) -> ErrorCode {
+        match self.made.get(name) {
+            _ if !is_valid_topic_name(name) => ErrorCode::InvalidTopicException,
+            Some(ErrorCode::TopicAlreadyExists) => NOT_NOW,
+            Some(error) => *error,
+            None => ErrorCode::UnknownTopicOrPartition,
         }
     }
 }
 
-fn by_name(ctx: &Ctx<'_>, name: &str, refused: &[(String, ErrorCode)]) -> MetadataResponseTopic {
-    if let Some(topic) = ctx.image.topic(name) {
-        return describe(ctx, topic);
-    }
-    let refusal = refused.iter().find(|(known, _)| known == name).map(|(_, code)| *code);
-    let code = match refusal {
-        Some(code) => code,
-        None if is_valid_topic_name(name) => ErrorCode::UnknownTopicOrPartition,
-        None => ErrorCode::InvalidTopicException,
-    };
-    MetadataResponseTopic {
-        error_code: code.code(),
-        name: Some(name.to_owned()),
-        is_internal: is_internal(name),
-        topic_authorized_operations: NO_OPERATIONS,
+fn all(ctx: &Ctx<'_>) -> MetadataResponse {
+    let topics = ctx.image.topics.values().map(|topic| describe(ctx, topic));
+    MetadataResponse { topics: topics.collect(), ..cluster(ctx) }
+}
+
+/// What the response says of the cluster.
+fn cluster(ctx: &Ctx<'_>) -> MetadataResponse {
+    let alive = ctx.image.brokers.values().filter(|broker| !broker.fenced);
+    let brokers = alive.filter_map(|broker| {
+        let (host, port) = ctx.address_of(broker)?;
+        let (node_id, rack) = (broker.id.0, broker.rack.clone());
+        Some(MetadataResponseBroker { node_id, host, port: port.into(), rack })
+    });
+    MetadataResponse {
+        brokers: brokers.collect(),
+        cluster_id: Some(ctx.image.cluster_id.to_string()),
+        controller_id: ctx.controller_for_clients(),
         ..Default::default()
     }
 }
 
-fn by_id(ctx: &Ctx<'_>, id: Uuid) -> MetadataResponseTopic {
-    match ctx.image.topic_by_id(&TopicId(id)) {
-        Some(topic) => describe(ctx, topic),
-        None => MetadataResponseTopic {
-            error_code: ErrorCode::UnknownTopicId.code(),
-            // Only version 12 and later can leave the name out.
-            name: (ctx.version() < 12).then(String::new),
-            topic_id: id,
-            topic_authorized_operations: NO_OPERATIONS,
-            ..Default::default()
-        },
+fn unknown(name: Option<&str>, id: TopicId, error: ErrorCode) -> MetadataResponseTopic {
+    MetadataResponseTopic {
+        error_code: error.code(),
+        name: name.map(str::to_owned),
+        topic_id: id.0,
+        is_internal: name.is_some_and(is_internal),
+        ..Default::default()
     }
 }
 
 fn describe(ctx: &Ctx<'_>, topic: &TopicImage) -> MetadataResponseTopic {
-    let partitions = topic.partitions.iter().zip(0..);
+    let partitions = topic.partitions.iter().zip(0i32..);
     MetadataResponseTopic {
-        error_code: ErrorCode::None.code(),
         name: Some(topic.name.to_string()),
         topic_id: topic.id.0,
         is_internal: is_internal(&topic.name),
-        partitions: partitions
-            .map(|(state, index)| describe_partition(ctx, index, state))
-            .collect(),
-        topic_authorized_operations: NO_OPERATIONS,
+        partitions: partitions.map(|(p, index)| describe_partition(ctx, p, index)).collect(),
+        ..Default::default()
     }
 }
 
 fn describe_partition(
     ctx: &Ctx<'_>,
+    partition: &Arc<PartitionImage>,
     partition_index: i32,
-    state: &PartitionImage,
 ) -> MetadataResponsePartition {
-    let leader = state.leader.filter(|leader| ctx.is_alive(*leader));
-    let error = if leader.is_some() { ErrorCode::None } else { ErrorCode::LeaderNotAvailable };
+    let alive = partition.leader.filter(|leader| ctx.is_alive(*leader));
+    let error = match (partition.leader, alive) {
+        (_, Some(_)) => ErrorCode::None,
+        (Some(_), None) if ctx.version() >= LISTENER_ERRORS_FROM => ErrorCode::ListenerNotFound,
+        (_, None) => ErrorCode::LeaderNotAvailable,
+    };
     MetadataResponsePartition {
         error_code: error.code(),
         partition_index,
-        leader_id: leader.map_or(-1, |leader| leader.0),
-        leader_epoch: state.leader_epoch.0,
-        replica_nodes: numbers(&state.replicas),
-        isr_nodes: numbers(&state.isr),
-        offline_replicas: ctx.offline(state),
+        leader_id: alive.map_or(-1, |leader| leader.0),
+        leader_epoch: partition.leader_epoch.0,
+        replica_nodes: numbers(&partition.replicas),
+        isr_nodes: numbers(&partition.isr),
+        offline_replicas: ctx.offline(partition),
     }
 }

@@ -11,7 +11,6 @@ use dohle_wire::message::{
 use crate::image::PartitionImage;
 
 use super::lookup::{is_internal, is_valid_topic_name, numbers};
-use super::metadata::NO_OPERATIONS;
 use super::{Begun, Ctx, reply};
 
 pub(super) fn begin(ctx: &mut Ctx<'_>, body: &mut Reader) -> Result<Begun, DecodeError> {
@@ -81,7 +80,7 @@ impl Page {
             topic_id: topic.id.0,
             is_internal: is_internal(name),
             partitions: shown.into_iter().map(|(at, state)| describe(ctx, at, state)).collect(),
-            topic_authorized_operations: NO_OPERATIONS,
+            ..Default::default()
         });
     }
 }
@@ -96,7 +95,6 @@ fn unknown(name: &str) -> DescribeTopicPartitionsResponseTopic {
         error_code: code.code(),
         name: Some(name.to_owned()),
         is_internal: is_internal(name),
-        topic_authorized_operations: NO_OPERATIONS,
         ..Default::default()
     }
 }

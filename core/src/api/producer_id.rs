@@ -1,4 +1,4 @@
-//! InitProducerId, for idempotent producers.
+//! InitProducerId: ids for idempotent producers.
 
 use dohle_wire::codec::{DecodeError, Reader};
 use dohle_wire::error::ErrorCode;
@@ -10,28 +10,33 @@ use crate::time::Instant;
 
 use super::{Begun, Ctx, Outcome, Progress, WAIT_MS, Work, reply};
 
-/// An InitProducerId request that waits for control.
+/// A producer that waits for its id.
 #[derive(Clone, Debug)]
 pub(crate) struct ProducerIdWanted {
-    given: Option<Result<(ProducerId, ProducerEpoch), ErrorCode>>,
+    result: Result<(ProducerId, ProducerEpoch), ErrorCode>,
     deadline: Instant,
 }
 
 pub(super) fn begin(ctx: &mut Ctx<'_>, body: &mut Reader) -> Result<Begun, DecodeError> {
     let request: InitProducerIdRequest = ctx.decode(body)?;
-    if request.transactional_id.is_some() {
-        // Transactions are not served; clients that ask ApiVersions first never get here.
-        return Ok(reply::at_once(ctx, &response(Err(ErrorCode::InvalidRequest))));
+    if let Err(error) = check(&request) {
+        return Ok(reply::at_once(ctx, &answer(Err(error))));
     }
-    let given = (request.producer_id, request.producer_epoch);
-    let current = match given {
-        (-1, _) => None,
-        (id, epoch) if id >= 0 && epoch >= 0 => Some((ProducerId(id), ProducerEpoch(epoch))),
-        _ => return Ok(reply::at_once(ctx, &response(Err(ErrorCode::InvalidRequest)))),
-    };
-    ctx.send_control(AdminRequest::InitProducerId { current });
+    // Without a transactional id every request gets an id of its own; the id and epoch that the
+    // producer has say nothing here (TransactionCoordinator.handleInitProducerId).
+    ctx.send_control(AdminRequest::InitProducerId { current: None });
     let deadline = ctx.now.mono.plus_ms(WAIT_MS);
-    Ok(ProducerIdWanted { given: None, deadline }.into())
+    Ok(ProducerIdWanted { result: Err(ErrorCode::RequestTimedOut), deadline }.into())
+}
+
+fn check(request: &InitProducerIdRequest) -> Result<(), ErrorCode> {
+    // Transactions are not served: neither is finding their coordinator announced, so only a
+    // client that ignores what it was told gets here.
+    if request.transactional_id.is_some() {
+        return Err(ErrorCode::UnsupportedVersion);
+    }
+    let half_known = (request.producer_id == -1) != (request.producer_epoch == -1);
+    if half_known { Err(ErrorCode::InvalidRequest) } else { Ok(()) }
 }
 
 impl Work for ProducerIdWanted {
@@ -40,30 +45,30 @@ impl Work for ProducerIdWanted {
     }
 
     fn on_answer(&mut self, _ctx: &mut Ctx<'_>, _part: u32, answer: Answer) -> Progress {
-        let Answer::Admin(answer) = answer else { return Progress::Waiting };
-        self.given = Some(match answer {
-            AdminReply::ProducerId(id, epoch) => Ok((id, epoch)),
-            AdminReply::Refused(refusal) => Err(refusal.code),
-            _ => Err(ErrorCode::UnknownServerError),
-        });
+        self.result = match answer {
+            Answer::Admin(AdminReply::ProducerId(id, epoch)) => Ok((id, epoch)),
+            Answer::Admin(AdminReply::Refused(refusal)) => Err(refusal.code),
+            _ => return Progress::Waiting,
+        };
         Progress::Complete
     }
 
     fn finish(self, ctx: &mut Ctx<'_>) -> Outcome {
-        let given = self.given.unwrap_or(Err(ErrorCode::RequestTimedOut));
-        reply::answer(ctx, &response(given))
+        reply::answer(ctx, &answer(self.result))
     }
 }
 
-fn response(given: Result<(ProducerId, ProducerEpoch), ErrorCode>) -> InitProducerIdResponse {
-    let (error, id, epoch) = match given {
-        Ok((id, epoch)) => (ErrorCode::None, id.0, epoch.0),
-        Err(code) => (code, -1, -1),
-    };
-    InitProducerIdResponse {
-        error_code: error.code(),
-        producer_id: id,
-        producer_epoch: epoch,
-        ..Default::default()
+fn answer(result: Result<(ProducerId, ProducerEpoch), ErrorCode>) -> InitProducerIdResponse {
+    match result {
+        Ok((id, epoch)) => InitProducerIdResponse {
+            producer_id: id.0,
+            producer_epoch: epoch.0,
+            ..Default::default()
+        },
+        Err(error) => InitProducerIdResponse {
+            error_code: error.code(),
+            producer_epoch: -1,
+            ..Default::default()
+        },
     }
 }

@@ -9,7 +9,7 @@ use dohle_wire::message::api_versions_response::{
 };
 use dohle_wire::message::{ApiVersionsRequest, ApiVersionsResponse, Message};
 
-use super::{Begun, Call, Ctx, reply};
+use super::{Begun, Ctx, reply};
 
 /// A request that is served, in a range of versions.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
@@ -86,14 +86,15 @@ pub(super) fn begin(ctx: &mut Ctx<'_>, body: &mut Reader) -> Result<Begun, Decod
 }
 
 /// Why the client is turned away: a name that is none, or another cluster or node than it meant
-/// (KIP-1242).
+/// (KIP-1242). A client that does not know the node yet names a negative one.
 fn refusal(ctx: &Ctx<'_>, request: &ApiVersionsRequest) -> Option<ErrorCode> {
     let named = [&request.client_software_name, &request.client_software_version];
     if ctx.version() >= 3 && !named.into_iter().all(|text| is_software_text(text)) {
         return Some(ErrorCode::InvalidRequest);
     }
     let cluster = request.cluster_id.as_deref()?;
-    let other_node = request.node_id != ctx.settings.config.node_id;
+    let own = ctx.settings.config.node_id;
+    let other_node = request.node_id >= 0 && request.node_id != own;
     (cluster != &*ctx.image.cluster_id || other_node).then_some(ErrorCode::RebootstrapRequired)
 }
 
@@ -135,7 +136,7 @@ fn finalized_feature((name, level): (&std::sync::Arc<str>, &i16)) -> FinalizedFe
 
 /// The answer to an ApiVersions request in a version that is not known: version 0, with the
 /// versions of ApiVersions alone (KIP-511).
-pub(crate) fn unsupported(call: &Call) -> Vec<Part> {
+pub(crate) fn unsupported(correlation_id: i32) -> Vec<Part> {
     let own = Served::find(ApiKey::ApiVersions).map(Served::advertised);
     let body = ApiVersionsResponse {
         error_code: ErrorCode::UnsupportedVersion.code(),
@@ -144,7 +145,7 @@ pub(crate) fn unsupported(call: &Call) -> Vec<Part> {
     };
     let mut frame = Writer::new();
     let mut payload = Writer::new();
-    encode_response_header(&mut payload, ApiKey::ApiVersions, 0, call.correlation_id);
+    encode_response_header(&mut payload, ApiKey::ApiVersions, 0, correlation_id);
     body.encode(&mut payload, 0).expect("version 0 carries numbers only");
     frame.i32(i32::try_from(payload.len()).expect("a few bytes"));
     frame.append(payload);

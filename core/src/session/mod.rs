@@ -1,11 +1,11 @@
 //! One client connection: frames in, frames out.
 //!
-//! State: requests under way in the order they came, frames that have to wait for them, the fetch
-//! session, what the client said of itself. Inputs: frames, answers of shards and control, newer
-//! images, ticks. Effects: frames to send, mail to shards and control, closing.
+//! State: requests under way in the order they came, the fetch session, what the client said of
+//! itself. Inputs: frames, answers of shards and control, newer images, ticks. Effects: frames to
+//! send, mail to shards and control, closing.
 //!
-//! Kafka works on one request of a connection at a time. So do we, except that Produce requests
-//! that follow one another are worked on at once: an idempotent producer keeps five in flight.
+//! A frame that cannot be answered closes the connection, but only in its turn: requests before
+//! it are answered first.
 //!
 //! Invariants: answers leave in the order of the requests; a request is answered at most once;
 //! work under way and its bytes are bounded ([`Effect::Pause`]).
@@ -13,6 +13,7 @@
 //! Must never know: sockets, threads, files.
 
 pub(crate) mod fetch_session;
+mod negotiate;
 mod queue;
 #[cfg(test)]
 mod tests;
@@ -22,18 +23,31 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use dohle_wire::api_key::ApiKey;
-use dohle_wire::codec::{Part, Reader};
-use dohle_wire::header::RequestHeader;
+use dohle_wire::codec::Part;
+use dohle_wire::id::NodeId;
 use dohle_wire::record::Codecs;
 
 use self::fetch_session::FetchSessions;
-use self::queue::{Entry, Queue};
-use crate::api::{self, Begun, Call, Ctx, Outcome, Progress, Served, Work};
+use self::negotiate::Opened;
+use self::queue::{Queue, State};
+use crate::api::{self, Begun, Call, Ctx, Outcome, Progress, Work};
 use crate::config::broker::BrokerConfig;
 use crate::fx::Fx;
 use crate::image::Image;
 use crate::mail::{Answer, ReplyTo, SessionId, ShardId, ToControl, ToSession, ToShard};
 use crate::time::{Deadline, Instant, Now, earlier};
+
+pub use self::negotiate::foreign_protocol;
+
+/// So many requests under way, and a connection is read no further.
+const REQUESTS_MAX: usize = 64;
+
+/// So many bytes of requests under way, and a connection is read no further. A single larger
+/// request is worked on all the same.
+const BYTES_MAX: usize = 16 << 20;
+
+/// Reading goes on when both are below this part of their limits.
+const RESUME_DIVISOR: usize = 2;
 
 /// What a session reacts to.
 #[derive(Clone, Debug)]
@@ -42,11 +56,14 @@ pub enum Input {
     Frame(Bytes),
     /// An answer or a wake-up.
     Mail(ToSession),
-    /// Newer metadata. Drivers give it before the first frame, and before a later frame when a
-    /// newer one has been published.
+    /// Newer metadata. Drivers give it before the first frame, and when a newer one has been
+    /// published before a later frame and before an answer of control (a client that makes a
+    /// topic by asking for it is told at once where it is). Nothing is begun before the first.
     Image(Arc<Image>),
     /// The deadline passed.
     Tick,
+    /// The connection is gone: what others keep for it is taken back. The last input.
+    Closed,
 }
 
 /// What a session wants done.
@@ -69,7 +86,7 @@ pub enum Effect {
 /// Why a session ends.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum CloseReason {
-    /// Bytes that no client sends; the text is for the log.
+    /// Bytes that cannot be answered; the text is for the log.
     BadRequest(String),
     /// A produce request without acknowledgement failed: closing is the only answer it has.
     UnacknowledgedError,
@@ -82,18 +99,25 @@ pub enum CloseReason {
 pub struct SessionSettings {
     /// How many shards the node has.
     pub shards: u16,
-    /// Compression.
+    /// Compression libraries.
     pub codecs: Arc<dyn Codecs>,
-    /// The node's settings.
+    /// The node's own configuration.
     pub config: Arc<BrokerConfig>,
-    /// Who connected, for texts.
+    /// The client's address.
     pub peer: Arc<str>,
-    /// The address that the client dialled.
+    /// Host and port that the client dialled.
     pub local: (Arc<str>, u16),
-    /// The listener that took the connection.
+    /// Name of the listener that the client came in by.
     pub listener: Arc<str>,
-    /// Where ids of fetch sessions come from; differs between connections.
+    /// Where random numbers come from.
     pub seed: u64,
+}
+
+impl SessionSettings {
+    /// The id of this node.
+    pub(crate) fn node(&self) -> NodeId {
+        NodeId(self.config.node_id)
+    }
 }
 
 impl fmt::Debug for SessionSettings {
@@ -105,21 +129,47 @@ impl fmt::Debug for SessionSettings {
 /// What a client said of itself.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Client {
-    /// Its software's name and version (KIP-511).
+    /// Name and version of its library.
     pub software: Option<(String, String)>,
+}
+
+/// Everything that requests work with, apart from the requests.
+#[derive(Clone, Debug)]
+struct Common {
+    id: SessionId,
+    settings: SessionSettings,
+    /// The metadata, once the driver has given it.
+    image: Option<Arc<Image>>,
+    client: Client,
+    fetches: FetchSessions,
+}
+
+impl Common {
+    fn ctx<'a>(&'a mut self, now: Now, call: &'a Call, fx: &'a mut Fx<Effect>) -> Ctx<'a> {
+        Ctx {
+            now,
+            session: self.id,
+            settings: &self.settings,
+            image: self.image.as_ref().expect("nothing is begun before the first image"),
+            client: &mut self.client,
+            fetches: &mut self.fetches,
+            call,
+            fx,
+        }
+    }
 }
 
 /// One client connection.
 #[derive(Clone, Debug)]
 pub struct Session {
-    id: SessionId,
-    settings: SessionSettings,
-    image: Option<Arc<Image>>,
-    client: Client,
-    fetches: FetchSessions,
+    common: Common,
     queue: Queue,
-    next_request: u64,
-    last_heard: Instant,
+    /// When the last frame came or left.
+    last_active: Instant,
+    /// Whether the driver was told to stop reading.
+    paused: bool,
+    /// Whether a frame came that ends the connection: later ones are not looked at.
+    deaf: bool,
     closed: bool,
 }
 
@@ -127,26 +177,18 @@ impl Session {
     /// A connection that was just accepted.
     #[must_use]
     pub fn new(id: SessionId, settings: SessionSettings, now: Now) -> Self {
+        let (fetches, client) = (FetchSessions::new(settings.seed), Client::default());
         Self {
-            id,
-            fetches: FetchSessions::new(settings.seed),
-            settings,
-            image: None,
-            client: Client::default(),
+            common: Common { id, settings, image: None, client, fetches },
             queue: Queue::default(),
-            next_request: 0,
-            last_heard: now.mono,
+            last_active: now.mono,
+            paused: false,
+            deaf: false,
             closed: false,
         }
     }
 
-    /// What the client said of itself.
-    #[must_use]
-    pub fn client(&self) -> &Client {
-        &self.client
-    }
-
-    /// Takes in one input. After [`Effect::Close`] nothing happens any more.
+    /// Takes one input.
     pub fn step(&mut self, now: Now, input: Input, fx: &mut Fx<Effect>) {
         if self.closed {
             return;
@@ -159,210 +201,193 @@ impl Session {
             Input::Mail(ToSession::Wake { request }) => self.on_wake(now, request, fx),
             Input::Image(image) => self.on_image(now, image, fx),
             Input::Tick => self.on_tick(now, fx),
+            Input::Closed => self.on_closed(now, fx),
         }
-        self.settle(now, fx);
+        self.pump(now, fx);
         self.invariants();
     }
 
-    /// When the session next wants a tick.
+    /// When the next tick is wanted.
     #[must_use]
     pub fn deadline(&self) -> Deadline {
-        if self.closed {
-            return None;
-        }
-        let work = self.queue.deadline().map(|at| (at, "a request's time limit"));
-        earlier(work, self.idle_at().map(|at| (at, "connections.max.idle.ms")))
+        if self.closed { None } else { earlier(self.queue.deadline(), self.idle_deadline()) }
     }
 
-    /// Asserts what must always hold.
+    /// What the client said of itself.
+    #[must_use]
+    pub fn client(&self) -> &Client {
+        &self.common.client
+    }
+
+    /// What the session was made with.
+    #[must_use]
+    pub fn settings(&self) -> &SessionSettings {
+        &self.common.settings
+    }
+
+    /// Requests that are not answered.
+    #[must_use]
+    pub fn in_flight(&self) -> usize {
+        self.queue.len()
+    }
+
+    /// Checks what always holds.
     pub fn invariants(&self) {
+        if self.closed {
+            return;
+        }
         self.queue.invariants();
-        self.fetches.invariants();
+        self.common.fetches.invariants();
+        let full = self.queue.len() >= REQUESTS_MAX || self.queue.bytes() >= BYTES_MAX;
+        assert!(self.paused || !full, "a full session is still read");
     }
 
-    fn idle_at(&self) -> Option<Instant> {
-        let limit = self.settings.config.connections_max_idle_ms?;
-        self.queue.is_empty().then(|| self.last_heard.plus_ms(limit))
+    /// A connection is idle while it has no request under way.
+    fn idle_deadline(&self) -> Deadline {
+        let idle_ms = self.common.settings.config.connections_max_idle_ms?;
+        let idle = self.queue.len() == 0;
+        idle.then(|| (self.last_active.plus_ms(idle_ms), "idle connection"))
     }
 
     fn on_frame(&mut self, now: Now, frame: Bytes) {
-        self.last_heard = now.mono;
-        self.queue.push_frame(frame);
+        self.last_active = now.mono;
+        if self.deaf {
+            return;
+        }
+        let len = frame.len();
+        let state = match negotiate::open(frame, self.queue.next_number()) {
+            Opened::Call(call, body) => State::Queued(call, body),
+            Opened::Over(outcome) => {
+                self.deaf = matches!(outcome, Outcome::Close(_));
+                State::Over(outcome, false)
+            }
+        };
+        self.queue.push(len, state);
     }
 
     fn on_answer(&mut self, now: Now, reply: ReplyTo, answer: Answer, fx: &mut Fx<Effect>) {
-        self.work_on(now, reply.request, fx, |work, ctx| work.on_answer(ctx, reply.part, answer));
+        self.drive(now, reply.request, fx, |work, ctx| work.on_answer(ctx, reply.part, answer));
     }
 
     fn on_wake(&mut self, now: Now, request: u64, fx: &mut Fx<Effect>) {
-        self.work_on(now, request, fx, |work, ctx| work.on_wake(ctx));
+        self.drive(now, request, fx, |work, ctx| work.on_wake(ctx));
     }
 
     fn on_image(&mut self, now: Now, image: Arc<Image>, fx: &mut Fx<Effect>) {
-        self.image = Some(image);
-        for request in self.queue.waiting() {
-            self.work_on(now, request, fx, |work, ctx| work.on_image(ctx));
+        if self.common.image.as_ref().is_some_and(|known| image.offset < known.offset) {
+            return;
+        }
+        self.common.image = Some(image);
+        for number in self.queue.working() {
+            self.drive(now, number, fx, |work, ctx| work.on_image(ctx));
         }
     }
 
     fn on_tick(&mut self, now: Now, fx: &mut Fx<Effect>) {
-        for request in self.queue.due(now.mono) {
-            self.work_on(now, request, fx, |work, ctx| work.on_deadline(ctx));
+        if self.idle_deadline().is_some_and(|(at, _)| at <= now.mono) {
+            return self.close(CloseReason::Idle, fx);
         }
-        if self.idle_at().is_some_and(|at| at <= now.mono) {
-            self.close(CloseReason::Idle, fx);
-        }
-    }
-
-    /// Lets one request that waits go on. Answers to requests that are over mean nothing.
-    fn work_on(
-        &mut self,
-        now: Now,
-        request: u64,
-        fx: &mut Fx<Effect>,
-        go_on: impl FnOnce(&mut api::Pending, &mut Ctx<'_>) -> Progress,
-    ) {
-        let Some(Entry { call, work: Some(mut work), .. }) = self.queue.take(request) else {
-            return;
-        };
-        let mut after = None;
-        self.with_ctx(now, &call, fx, |ctx| {
-            after = Some(match go_on(&mut work, ctx) {
-                Progress::Waiting => Err(work),
-                Progress::Complete => Ok(work.finish(ctx)),
+        for number in self.queue.working() {
+            self.drive(now, number, fx, |work, ctx| {
+                if work.deadline() <= now.mono { work.on_deadline(ctx) } else { Progress::Waiting }
             });
-        });
-        match after {
-            Some(Err(work)) => self.queue.put_back(request, call, work),
-            Some(Ok(outcome)) => self.queue.finish(request, outcome),
-            None => {}
         }
     }
 
-    fn with_ctx(
-        &mut self,
-        now: Now,
-        call: &Call,
-        fx: &mut Fx<Effect>,
-        work: impl FnOnce(&mut Ctx<'_>),
-    ) {
-        let Some(image) = &self.image else { return };
-        work(&mut Ctx {
-            now,
-            session: self.id,
-            settings: &self.settings,
-            image,
-            client: &mut self.client,
-            fetches: &mut self.fetches,
-            call,
-            fx,
-        });
+    fn on_closed(&mut self, now: Now, fx: &mut Fx<Effect>) {
+        for number in self.queue.working() {
+            self.drive(now, number, fx, |work, ctx| {
+                work.on_closed(ctx);
+                Progress::Waiting
+            });
+        }
+        self.closed = true;
     }
 
-    /// Begins what may begin and sends what is over, until neither is left.
-    fn settle(&mut self, now: Now, fx: &mut Fx<Effect>) {
-        loop {
-            while let Some(outcome) = self.queue.pop_finished() {
-                match outcome {
-                    Outcome::Answer(frame) => fx.push(Effect::Send(frame)),
-                    Outcome::Silent => {}
-                    Outcome::Close(reason) => return self.close(reason, fx),
-                }
-            }
-            if self.image.is_none() {
+    /// Lets a request that waits do something, and finishes it when it says so.
+    fn drive(
+        &mut self,
+        now: Now,
+        number: u64,
+        fx: &mut Fx<Effect>,
+        act: impl FnOnce(&mut api::Pending, &mut Ctx<'_>) -> Progress,
+    ) {
+        let Some(slot) = self.queue.get_mut(number) else { return };
+        let State::Working(call, work) = &mut slot.state else { return };
+        let mut ctx = self.common.ctx(now, call, fx);
+        if act(work, &mut ctx) == Progress::Waiting {
+            return;
+        }
+        let over = State::Over(Outcome::Silent, call.key == ApiKey::Produce);
+        if let State::Working(call, work) = std::mem::replace(&mut slot.state, over) {
+            let outcome = work.finish(&mut self.common.ctx(now, &call, fx));
+            slot.state = State::Over(outcome, call.key == ApiKey::Produce);
+        }
+    }
+
+    /// Sends what is ready and begins what may begin.
+    fn pump(&mut self, now: Now, fx: &mut Fx<Effect>) {
+        while !self.closed {
+            if let Some(outcome) = self.queue.pop_over() {
+                self.leave(now, outcome, fx);
+            } else if !self.begin_next(now, fx) {
                 break;
             }
-            let Some(frame) = self.queue.next_frame() else { break };
-            if let Err(reason) = self.begin(now, frame, fx) {
-                // What was asked before still gets its answers; nothing comes after.
-                self.queue.close_after(reason);
-            }
         }
-        match self.queue.pressure() {
-            Some(true) => fx.push(Effect::Pause),
-            Some(false) => fx.push(Effect::Resume),
-            None => {}
+        if !self.closed {
+            self.limit(fx);
         }
     }
 
-    fn begin(&mut self, now: Now, frame: Bytes, fx: &mut Fx<Effect>) -> Result<(), CloseReason> {
-        let len = frame.len();
-        let number = self.next_request;
-        self.next_request += 1;
-        let mut body = Reader::new(frame);
-        let call = match read_call(&mut body, number)? {
-            Read::Call(call) => call,
-            Read::UnknownApiVersions(call) => {
-                let answer = api::unsupported_api_versions(&call);
-                self.queue.push_finished(call, len, Outcome::Answer(answer));
-                return Ok(());
+    /// Carries out the outcome of the first request.
+    fn leave(&mut self, now: Now, outcome: Outcome, fx: &mut Fx<Effect>) {
+        match outcome {
+            Outcome::Answer(parts) => {
+                self.last_active = now.mono;
+                fx.push(Effect::Send(parts));
             }
-        };
-        let mut begun = None;
-        self.with_ctx(now, &call, fx, |ctx| begun = Some(api::begin(ctx, &mut body)));
-        match begun {
-            Some(Ok(Begun::Done(outcome))) => self.queue.push_finished(call, len, outcome),
-            Some(Ok(Begun::Waiting(work))) => self.queue.push_waiting(call, len, work),
-            Some(Err(error)) => return Err(malformed(&call, &error.to_string())),
-            None => {}
+            Outcome::Silent => {}
+            Outcome::Close(reason) => self.close(reason, fx),
         }
-        Ok(())
     }
 
     fn close(&mut self, reason: CloseReason, fx: &mut Fx<Effect>) {
         self.closed = true;
-        for request in self.queue.waiting() {
-            // Watches of a session that is gone would only cost.
-            for shard in 0..self.settings.shards {
-                let unwatch = ToShard::Unwatch { session: self.id, request };
-                fx.push(Effect::Shard(ShardId(shard), unwatch));
-            }
-        }
         fx.push(Effect::Close(reason));
     }
-}
 
-/// What a header says.
-enum Read {
-    Call(Call),
-    UnknownApiVersions(Call),
-}
-
-/// Reads a request's header.
-///
-/// # Errors
-/// It is not one, or of a request or version that is not served.
-fn read_call(body: &mut Reader, number: u64) -> Result<Read, CloseReason> {
-    let bad = |text: String| CloseReason::BadRequest(text);
-    let (code, version) = RequestHeader::peek(body).map_err(|error| bad(error.to_string()))?;
-    let served = ApiKey::from_code(code).and_then(|key| Served::find(key).map(|s| (key, s)));
-    let Some((key, served)) = served else {
-        return Err(bad(format!("request key {code} (version {version}) is not served")));
-    };
-    if key == ApiKey::ApiVersions && !served.has(version) {
-        let correlation_id = skip_to_correlation(body).map_err(bad)?;
-        let call = Call { key, version: 0, correlation_id, client_id: None, number };
-        return Ok(Read::UnknownApiVersions(call));
+    /// Begins the next request if it is its turn; whether it was.
+    fn begin_next(&mut self, now: Now, fx: &mut Fx<Effect>) -> bool {
+        if self.common.image.is_none() {
+            return false;
+        }
+        let Some(slot) = self.queue.next_to_begin() else { return false };
+        let over = State::Over(Outcome::Silent, true);
+        let State::Queued(call, mut body) = std::mem::replace(&mut slot.state, over) else {
+            return false;
+        };
+        let produce = call.key == ApiKey::Produce;
+        slot.state = match api::begin(&mut self.common.ctx(now, &call, fx), &mut body) {
+            Ok(Begun::Waiting(work)) => State::Working(call, Box::new(work)),
+            Ok(Begun::Done(outcome)) => State::Over(outcome, produce),
+            Err(error) => {
+                self.deaf = true;
+                State::Over(Outcome::Close(negotiate::malformed(&call, error)), false)
+            }
+        };
+        true
     }
-    if !served.has(version) {
-        let (min, max) = (served.min, served.max);
-        return Err(bad(format!("{key} version {version} is not served, {min} to {max} are")));
+
+    /// Stops and resumes reading.
+    fn limit(&mut self, fx: &mut Fx<Effect>) {
+        let (requests, bytes) = (self.queue.len(), self.queue.bytes());
+        let below = |part: usize| requests < REQUESTS_MAX / part && bytes < BYTES_MAX / part;
+        if !self.paused && !below(1) {
+            self.paused = true;
+            fx.push(Effect::Pause);
+        } else if self.paused && below(RESUME_DIVISOR) {
+            self.paused = false;
+            fx.push(Effect::Resume);
+        }
     }
-    let header = RequestHeader::decode(body).map_err(|error| bad(format!("{key}: {error}")))?;
-    let (correlation_id, client_id) = (header.correlation_id, header.client_id);
-    Ok(Read::Call(Call { key, version, correlation_id, client_id, number }))
-}
-
-fn skip_to_correlation(body: &mut Reader) -> Result<i32, String> {
-    let read = |body: &mut Reader| {
-        body.i32()?;
-        body.i32()
-    };
-    read(body).map_err(|error| error.to_string())
-}
-
-fn malformed(call: &Call, error: &str) -> CloseReason {
-    let client = call.client_id.as_deref().unwrap_or("without an id");
-    let (key, version) = (call.key, call.version);
-    CloseReason::BadRequest(format!("{key} version {version} of client {client}: {error}"))
 }

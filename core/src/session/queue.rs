@@ -1,150 +1,137 @@
-//! The requests of a connection in order: those under way, and frames that wait behind them.
+//! The requests of a connection that are not over, in the order in which they came.
 //!
-//! Limits: [`REQUESTS_MAX`] requests and [`BYTES_MAX`] bytes; beyond either no more frames are
-//! read until half of it is done.
+//! Kafka works on one request of a connection at a time. That is kept, except that Produce
+//! requests which follow one another are worked on at once: their batches reach each shard in
+//! order, so nothing but the waiting is shared. Answers leave in order in any case.
+//!
+//! Invariants: numbers of requests are consecutive; every request before the last one that was
+//! begun was begun too, and all of those but the last are Produce requests.
 
 use std::collections::VecDeque;
 
-use bytes::Bytes;
 use dohle_wire::api_key::ApiKey;
 use dohle_wire::codec::Reader;
-use dohle_wire::header::RequestHeader;
 
-use super::CloseReason;
 use crate::api::{Call, Outcome, Pending, Work};
-use crate::time::Instant;
+use crate::time::{Deadline, earlier};
 
-/// So many requests of one connection may be under way or wait.
-const REQUESTS_MAX: usize = 64;
-
-/// So many bytes of requests; one larger request is taken all the same.
-const BYTES_MAX: usize = 16 << 20;
-
-/// A request under way.
+/// One request.
 #[derive(Clone, Debug)]
-pub(super) struct Entry {
-    pub(super) call: Call,
+pub(super) struct Slot {
+    /// Bytes of its frame.
     len: usize,
-    pub(super) work: Option<Pending>,
-    outcome: Option<Outcome>,
+    pub(super) state: State,
 }
 
-/// Requests and frames of one connection.
+/// How far a request has come.
+#[derive(Clone, Debug)]
+pub(super) enum State {
+    /// It waits for its turn.
+    Queued(Call, Reader),
+    /// It was begun and waits for answers.
+    Working(Call, Box<Pending>),
+    /// It is over, but requests before it are not. A Produce request lets the next one begin.
+    Over(Outcome, bool),
+}
+
+impl State {
+    /// Whether another Produce request may be worked on beside it.
+    fn lets_produce_follow(&self) -> bool {
+        match self {
+            Self::Queued(..) => false,
+            Self::Working(call, _) => call.key == ApiKey::Produce,
+            Self::Over(_, produce) => *produce,
+        }
+    }
+}
+
+/// See the module.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Queue {
-    entries: VecDeque<Entry>,
-    frames: VecDeque<Bytes>,
+    slots: VecDeque<Slot>,
+    /// The number of the first request in `slots`.
+    first: u64,
+    /// Bytes of all frames in `slots`.
     bytes: usize,
-    paused: bool,
-    closing: Option<CloseReason>,
 }
 
 impl Queue {
-    pub(super) fn is_empty(&self) -> bool {
-        self.entries.is_empty() && self.frames.is_empty()
+    /// The number that the next request gets.
+    pub(super) fn next_number(&self) -> u64 {
+        self.first + self.slots.len() as u64
     }
 
-    pub(super) fn push_frame(&mut self, frame: Bytes) {
-        self.bytes += frame.len();
-        self.frames.push_back(frame);
+    /// Requests that are not over.
+    pub(super) fn len(&self) -> usize {
+        self.slots.len()
     }
 
-    /// The next frame that may be begun: nothing is under way, or Produce follows Produce.
-    pub(super) fn next_frame(&mut self) -> Option<Bytes> {
-        let frame = self.frames.front()?;
-        let only_produce = self.entries.iter().all(|entry| entry.call.key == ApiKey::Produce);
-        let may_begin = self.entries.is_empty() || (only_produce && is_produce(frame));
-        if may_begin && self.closing.is_none() { self.frames.pop_front() } else { None }
+    /// Bytes of their frames.
+    pub(super) fn bytes(&self) -> usize {
+        self.bytes
     }
 
-    pub(super) fn push_waiting(&mut self, call: Call, len: usize, work: Pending) {
-        self.entries.push_back(Entry { call, len, work: Some(work), outcome: None });
+    pub(super) fn push(&mut self, len: usize, state: State) {
+        self.bytes += len;
+        self.slots.push_back(Slot { len, state });
     }
 
-    pub(super) fn push_finished(&mut self, call: Call, len: usize, outcome: Outcome) {
-        self.entries.push_back(Entry { call, len, work: None, outcome: Some(outcome) });
+    /// The request with this number, if it is not over.
+    pub(super) fn get_mut(&mut self, number: u64) -> Option<&mut Slot> {
+        let index = usize::try_from(number.checked_sub(self.first)?).ok()?;
+        self.slots.get_mut(index)
     }
 
-    /// Nothing is begun any more; the connection closes behind the last answer.
-    pub(super) fn close_after(&mut self, reason: CloseReason) {
-        self.closing = Some(reason);
-        self.bytes -= self.frames.drain(..).map(|frame| frame.len()).sum::<usize>();
+    /// The numbers of requests that were begun and wait.
+    pub(super) fn working(&self) -> Vec<u64> {
+        let numbered = self.slots.iter().zip(self.first..);
+        let working = numbered.filter(|(slot, _)| matches!(slot.state, State::Working(..)));
+        working.map(|(_, number)| number).collect()
     }
 
-    fn entry(&mut self, request: u64) -> Option<&mut Entry> {
-        self.entries.iter_mut().find(|entry| entry.call.number == request)
-    }
-
-    /// Takes a request that waits out for work on it.
-    pub(super) fn take(&mut self, request: u64) -> Option<Entry> {
-        let entry = self.entry(request)?;
-        let work = Some(entry.work.take()?);
-        Some(Entry { call: entry.call.clone(), len: entry.len, work, outcome: None })
-    }
-
-    pub(super) fn put_back(&mut self, request: u64, call: Call, work: Pending) {
-        debug_assert_eq!(call.number, request);
-        if let Some(entry) = self.entry(request) {
-            entry.work = Some(work);
+    /// Takes the first request out if it is over.
+    pub(super) fn pop_over(&mut self) -> Option<Outcome> {
+        self.slots.front().filter(|slot| matches!(slot.state, State::Over(..)))?;
+        let slot = self.slots.pop_front()?;
+        self.first += 1;
+        self.bytes -= slot.len;
+        match slot.state {
+            State::Over(outcome, _) => Some(outcome),
+            State::Queued(..) | State::Working(..) => None,
         }
     }
 
-    pub(super) fn finish(&mut self, request: u64, outcome: Outcome) {
-        if let Some(entry) = self.entry(request) {
-            assert!(entry.outcome.is_none(), "request {request} is answered once");
-            entry.outcome = Some(outcome);
-        }
-    }
-
-    /// The first request's outcome, once it has one.
-    pub(super) fn pop_finished(&mut self) -> Option<Outcome> {
-        if self.entries.is_empty() {
-            return self.closing.take().map(Outcome::Close);
-        }
-        self.entries.front()?.outcome.as_ref()?;
-        let entry = self.entries.pop_front()?;
-        self.bytes -= entry.len;
-        entry.outcome
-    }
-
-    /// Requests that wait.
-    pub(super) fn waiting(&self) -> Vec<u64> {
-        let waiting = self.entries.iter().filter(|entry| entry.work.is_some());
-        waiting.map(|entry| entry.call.number).collect()
-    }
-
-    /// Requests whose time is up.
-    pub(super) fn due(&self, now: Instant) -> Vec<u64> {
-        let due = |entry: &&Entry| entry.work.as_ref().is_some_and(|work| work.deadline() <= now);
-        self.entries.iter().filter(due).map(|entry| entry.call.number).collect()
-    }
-
-    pub(super) fn deadline(&self) -> Option<Instant> {
-        self.entries.iter().filter_map(|entry| Some(entry.work.as_ref()?.deadline())).min()
-    }
-
-    /// Whether reading has to stop (true) or may go on (false); nothing when that is as it was.
-    pub(super) fn pressure(&mut self) -> Option<bool> {
-        let requests = self.entries.len() + self.frames.len();
-        let over = requests >= REQUESTS_MAX || self.bytes >= BYTES_MAX;
-        let relaxed = requests <= REQUESTS_MAX / 2 && self.bytes <= BYTES_MAX / 2;
-        let changed = if self.paused { relaxed } else { over };
-        if !changed {
+    /// The request whose turn it is to begin, if any.
+    pub(super) fn next_to_begin(&mut self) -> Option<&mut Slot> {
+        let index = self.slots.iter().position(|slot| matches!(slot.state, State::Queued(..)))?;
+        if index > 0 && !self.slots[index - 1].state.lets_produce_follow() {
             return None;
         }
-        self.paused = !self.paused;
-        Some(self.paused)
+        let slot = &mut self.slots[index];
+        let produce = matches!(&slot.state, State::Queued(call, _) if call.key == ApiKey::Produce);
+        (index == 0 || produce).then_some(slot)
     }
 
+    /// The first deadline of the requests that wait.
+    pub(super) fn deadline(&self) -> Deadline {
+        let deadlines = self.slots.iter().filter_map(|slot| match &slot.state {
+            State::Working(call, pending) => Some((pending.deadline(), call.key.name())),
+            State::Queued(..) | State::Over(..) => None,
+        });
+        deadlines.fold(None, |first, next| earlier(first, Some(next)))
+    }
+
+    /// Checks the order in which requests were begun, and the count of bytes.
     pub(super) fn invariants(&self) {
-        let numbers = self.entries.iter().map(|entry| entry.call.number);
-        assert!(numbers.is_sorted(), "requests are in the order they came");
-        let each = |entry: &Entry| entry.work.is_some() != entry.outcome.is_some();
-        assert!(self.entries.iter().all(each), "a request waits or has its outcome");
+        let begun = |slot: &&Slot| !matches!(slot.state, State::Queued(..));
+        let working = |slot: &&Slot| matches!(slot.state, State::Working(..));
+        let at_work = self.slots.iter().take_while(begun).filter(working).count();
+        assert_eq!(at_work, self.working().len(), "a request was begun before its turn");
+        let ahead = self.slots.iter().zip(self.slots.iter().skip(1));
+        for (before, after) in ahead {
+            let beside = matches!(after.state, State::Working(..));
+            assert!(!beside || before.state.lets_produce_follow(), "two requests at once");
+        }
+        debug_assert_eq!(self.bytes, self.slots.iter().map(|slot| slot.len).sum::<usize>());
     }
-}
-
-fn is_produce(frame: &Bytes) -> bool {
-    let peeked = RequestHeader::peek(&Reader::new(frame.clone()));
-    peeked.is_ok_and(|(key, _)| key == ApiKey::Produce.code())
 }

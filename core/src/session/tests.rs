@@ -1,16 +1,23 @@
-//! A session driven by hand: frames in, mail answered from a script, frames out.
+//! Sessions driven by hand: frames of the wire crate's encoders go in, mail is answered from a
+//! script, frames come out.
+
+mod admin;
+mod fetching;
+mod hostile;
+mod metadata;
+mod offsets;
+mod order;
+mod producing;
 
 use std::collections::BTreeMap;
 
-use dohle_wire::codec::Hole;
-use dohle_wire::codec::Writer;
+use dohle_wire::codec::{Hole, Reader, Writer};
 use dohle_wire::error::ErrorCode;
-use dohle_wire::header::decode_response_header;
-use dohle_wire::id::{LeaderEpoch, NodeId, Offset, PartitionIndex, Timestamp, TopicId, Uuid};
+use dohle_wire::header::{RequestHeader, decode_response_header};
+use dohle_wire::id::{LeaderEpoch, Offset, Timestamp, TopicId, Uuid};
 use dohle_wire::message::fetch_request::{FetchPartition, FetchTopic};
 use dohle_wire::message::{
-    ApiVersionsRequest, ApiVersionsResponse, FetchRequest, FetchResponse, Message, MetadataRequest,
-    MetadataRequestTopic, MetadataResponse, PartitionProduceData, ProduceRequest, ProduceResponse,
+    FetchRequest, FetchResponse, Message, PartitionProduceData, ProduceRequest, ProduceResponse,
     Request, TopicProduceData,
 };
 use dohle_wire::record::{BatchBuilder, NoCodecs};
@@ -20,44 +27,49 @@ use super::*;
 use crate::config::topic::TopicConfig;
 use crate::image::{BrokerImage, Endpoint, PartitionImage, TopicImage};
 use crate::mail::{
-    AdminReply, AdminRequest, Appended, CreatedTopic, PartitionId, Produce, Read as ReadMail,
-    ReadOutcome, Readable,
+    AdminReply, AdminRequest, Appended, Produce, Read, ReadOutcome, Readable, Refusal,
 };
 
+/// A session and what it wanted so far.
 struct World {
     session: Session,
-    mono: u64,
+    mono: Instant,
     image: Image,
     sent: Vec<Vec<Part>>,
-    shard: Vec<ToShard>,
-    control: Vec<ToControl>,
+    shard: Vec<(ShardId, ToShard)>,
+    control: Vec<(ReplyTo, AdminRequest)>,
     closed: Option<CloseReason>,
     paused: bool,
     correlation: i32,
 }
 
-fn config(extra: &[(&str, &str)]) -> Arc<BrokerConfig> {
-    let properties: BTreeMap<_, _> =
-        extra.iter().map(|(k, v)| ((*k).to_owned(), (*v).to_owned())).collect();
-    Arc::new(BrokerConfig::from_properties(&properties).expect("it is valid").0)
+/// A question that was sent and not answered yet.
+#[derive(Copy, Clone)]
+struct Asked {
+    version: i16,
+    correlation: i32,
 }
 
 impl World {
     fn new() -> Self {
-        let config = config(&[]);
+        Self::with(&[], 1)
+    }
+
+    /// A broker with these settings and this many shards, topic `t` and a client.
+    fn with(properties: &[(&str, &str)], shards: u16) -> Self {
+        let config = config(properties);
         let settings = SessionSettings {
-            shards: 1,
+            shards,
             codecs: Arc::new(NoCodecs),
             config: Arc::clone(&config),
             peer: "127.0.0.1:5".into(),
-            local: ("broker.example".into(), 9092),
+            local: ("dialled.example".into(), 9092),
             listener: "PLAINTEXT".into(),
             seed: 7,
         };
-        let now = Now { mono: Instant(0), wall: Timestamp(1_000) };
         let mut world = Self {
-            session: Session::new(SessionId(1), settings, now),
-            mono: 0,
+            session: Session::new(SessionId(1), settings, now(Instant(0))),
+            mono: Instant(0),
             image: image(&config),
             sent: Vec::new(),
             shard: Vec::new(),
@@ -66,73 +78,128 @@ impl World {
             paused: false,
             correlation: 0,
         };
+        world.add_topic("t", topic_id(), 4);
         world.publish();
         world
     }
 
+    /// Gives the session the metadata as it is now.
     fn publish(&mut self) {
         self.image.offset = self.image.offset.plus(1);
         self.step(Input::Image(Arc::new(self.image.clone())));
     }
 
+    fn add_topic(&mut self, name: &str, id: TopicId, partitions: usize) {
+        let config = Arc::clone(&self.image.local);
+        add_topic(&mut self.image, name, id, partitions, &config);
+    }
+
     fn step(&mut self, input: Input) {
         let mut fx = Fx::new();
-        let now = Now { mono: Instant(self.mono), wall: Timestamp(1_000) };
-        self.session.step(now, input, &mut fx);
+        self.session.step(now(self.mono), input, &mut fx);
         for effect in fx.drain() {
+            assert!(self.closed.is_none(), "{effect:?} after closing");
             match effect {
                 Effect::Send(parts) => self.sent.push(parts),
                 Effect::Pause => self.paused = true,
                 Effect::Resume => self.paused = false,
                 Effect::Close(reason) => self.closed = Some(reason),
-                Effect::Shard(_, mail) => self.shard.push(mail),
-                Effect::Control(mail) => self.control.push(mail),
+                Effect::Shard(shard, mail) => self.shard.push((shard, mail)),
+                Effect::Control(ToControl::Admin { reply, request }) => {
+                    self.control.push((reply, request));
+                }
+                Effect::Control(other) => panic!("no client asks for {other:?}"),
             }
         }
     }
 
-    fn ask<R: Request>(&mut self, version: i16, request: &R) -> i32 {
+    fn ask<R: Request>(&mut self, version: i16, request: &R) -> Asked {
         self.correlation += 1;
-        let frame = frame(version, self.correlation, request);
-        self.step(Input::Frame(frame));
-        self.correlation
+        let correlation = self.correlation;
+        self.step(Input::Frame(frame(version, correlation, request)));
+        Asked { version, correlation }
     }
 
-    /// The next response, which has to be the one to `correlation`.
-    fn response<R: Request>(&mut self, version: i16, correlation: i32) -> R::Response {
+    /// Lets time pass.
+    fn wait_ms(&mut self, ms: i64) {
+        self.mono = self.mono.plus_ms(ms);
+        self.step(Input::Tick);
+    }
+
+    /// The next response, which has to be the one to `asked`.
+    fn response<R: Request>(&mut self, asked: Asked) -> R::Response {
         assert!(!self.sent.is_empty(), "no response; closed: {:?}", self.closed);
-        let parts = self.sent.remove(0);
-        let mut body = Reader::new(flat(parts).slice(4..));
-        let found = decode_response_header(&mut body, R::KEY, version).expect("a header");
-        assert_eq!(found, correlation, "responses keep the order of requests");
-        let response = R::Response::decode(&mut body, version).expect("it decodes");
-        body.expect_end().expect("nothing is left");
+        let whole = flat(self.sent.remove(0));
+        let mut body = Reader::new(whole.clone());
+        assert_eq!(body.i32().unwrap() as usize, whole.len() - 4, "the length is right");
+        let correlation = decode_response_header(&mut body, R::KEY, asked.version).unwrap();
+        assert_eq!(correlation, asked.correlation, "responses keep the order of requests");
+        let response = R::Response::decode(&mut body, asked.version).unwrap();
+        body.expect_end().unwrap();
         response
+    }
+
+    /// Asks what is answered without help.
+    fn call<R: Request>(&mut self, version: i16, request: &R) -> R::Response {
+        let asked = self.ask(version, request);
+        self.response::<R>(asked)
     }
 
     fn answer(&mut self, reply: ReplyTo, answer: Answer) {
         self.step(Input::Mail(ToSession::Answer { reply, answer }));
     }
 
-    fn produces(&mut self) -> Vec<Produce> {
-        let taken = std::mem::take(&mut self.shard).into_iter();
-        taken
-            .filter_map(|mail| match mail {
-                ToShard::Produce(produce) => Some(produce),
-                _ => None,
-            })
-            .collect()
+    /// Answers the one thing that control was asked.
+    fn decide(&mut self, reply: AdminReply) -> AdminRequest {
+        let (to, request) = self.control.pop().expect("control was asked");
+        assert!(self.control.is_empty(), "control was asked once");
+        self.answer(to, Answer::Admin(reply));
+        request
     }
 
-    fn reads(&mut self) -> Vec<ReadMail> {
-        let taken = std::mem::take(&mut self.shard).into_iter();
-        taken
-            .filter_map(|mail| match mail {
-                ToShard::Read(read) => Some(read),
-                _ => None,
-            })
-            .collect()
+    /// Batches sent to shards since the last look.
+    fn produces(&mut self) -> Vec<Produce> {
+        let mail = std::mem::take(&mut self.shard).into_iter();
+        let batches = mail.filter_map(|(_, mail)| match mail {
+            ToShard::Produce(produce) => Some(produce),
+            _ => None,
+        });
+        batches.collect()
     }
+
+    /// Reads sent to shards since the last look, by shard.
+    fn reads(&mut self) -> Vec<(ShardId, Read)> {
+        let mail = std::mem::take(&mut self.shard).into_iter();
+        let reads = mail.filter_map(|(shard, mail)| match mail {
+            ToShard::Read(read) => Some((shard, read)),
+            _ => None,
+        });
+        reads.collect()
+    }
+
+    /// The only read sent since the last look.
+    fn read(&mut self) -> Read {
+        let mut reads = self.reads();
+        assert_eq!(reads.len(), 1, "{reads:?}");
+        reads.remove(0).1
+    }
+
+    /// The why of a closed connection.
+    fn why_closed(&self) -> &str {
+        match &self.closed {
+            Some(CloseReason::BadRequest(why)) => why,
+            other => panic!("closed: {other:?}"),
+        }
+    }
+}
+
+fn now(mono: Instant) -> Now {
+    Now { mono, wall: Timestamp(1_000) }
+}
+
+fn config(properties: &[(&str, &str)]) -> Arc<BrokerConfig> {
+    let set = properties.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned()));
+    Arc::new(BrokerConfig::from_properties(&set.collect()).unwrap().0)
 }
 
 /// The bytes of a frame; holes are filled with `h`.
@@ -148,51 +215,56 @@ fn flat(parts: Vec<Part>) -> Bytes {
 }
 
 fn frame<R: Request>(version: i16, correlation_id: i32, request: &R) -> Bytes {
-    let header = RequestHeader {
-        api_key: R::KEY.code(),
-        api_version: version,
-        correlation_id,
-        client_id: Some("test".into()),
-    };
-    let mut writer = Writer::new();
-    header.encode(&mut writer).expect("a header");
-    request.encode(&mut writer, version).expect("a body");
-    writer.into_bytes().expect("no holes")
+    frame_of("test", version, correlation_id, request)
 }
 
+fn frame_of<R: Request>(client: &str, api_version: i16, correlation_id: i32, request: &R) -> Bytes {
+    let api_key = R::KEY.code();
+    let client_id = Some(client.to_owned());
+    let mut writer = Writer::new();
+    let header = RequestHeader { api_key, api_version, correlation_id, client_id };
+    header.encode(&mut writer).unwrap();
+    request.encode(&mut writer, api_version).unwrap();
+    writer.into_bytes().unwrap()
+}
+
+/// The id of topic `t`.
 fn topic_id() -> TopicId {
     TopicId(Uuid::from_u128(9 << 64))
 }
 
 fn image(config: &Arc<BrokerConfig>) -> Image {
     let mut image = Image::empty("cluster".into(), Arc::clone(config));
-    let me = NodeId(config.node_id);
-    let endpoint = Endpoint {
-        listener: "PLAINTEXT".into(),
-        host: "localhost".into(),
-        port: 9092,
-        security: 0,
-    };
-    let broker = BrokerImage {
-        id: me,
+    let broker = broker(config.node_id, "advertised.example");
+    image.brokers.insert_mut(broker.id, Arc::new(broker));
+    image
+}
+
+fn broker(id: i32, host: &str) -> BrokerImage {
+    let (listener, host) = ("PLAINTEXT".into(), host.into());
+    BrokerImage {
+        id: NodeId(id),
         epoch: 1,
         incarnation: Uuid::ZERO,
-        endpoints: vec![endpoint],
+        endpoints: vec![Endpoint { listener, host, port: 9999, security: 0 }],
         rack: None,
         fenced: false,
         shutting_down: false,
         log_dirs: Vec::new(),
-        features: Vec::new(),
-    };
-    image.brokers.insert_mut(me, Arc::new(broker));
-    add_topic(&mut image, "t", topic_id(), config);
-    image
+        features: vec![("metadata.version".into(), 7, 30), ("kraft.version".into(), 0, 1)],
+    }
 }
 
-fn add_topic(image: &mut Image, name: &str, id: TopicId, config: &Arc<BrokerConfig>) {
+fn add_topic(
+    image: &mut Image,
+    name: &str,
+    id: TopicId,
+    partitions: usize,
+    config: &Arc<BrokerConfig>,
+) {
     let me = NodeId(config.node_id);
     let none = BTreeMap::new();
-    let partition = PartitionImage {
+    let partition = Arc::new(PartitionImage {
         replicas: vec![me],
         isr: vec![me],
         directories: Vec::new(),
@@ -202,25 +274,28 @@ fn add_topic(image: &mut Image, name: &str, id: TopicId, config: &Arc<BrokerConf
         adding: Vec::new(),
         leader: Some(me),
         recovering: false,
-        leader_epoch: LeaderEpoch(0),
+        leader_epoch: LeaderEpoch(3),
         partition_epoch: 0,
-    };
+    });
+    let overrides = image.overrides(crate::image::resource::TOPIC, name);
     let topic = TopicImage {
         name: name.into(),
         id,
-        partitions: vec![Arc::new(partition.clone()), Arc::new(partition)],
-        config: Arc::new(TopicConfig::resolve(&none, &none, &none, config)),
+        partitions: vec![partition; partitions],
+        config: Arc::new(TopicConfig::resolve(&overrides, &none, &none, config)),
     };
     image.topic_names.insert_mut(id, name.into());
     image.topics.insert_mut(name.into(), Arc::new(topic));
 }
 
+/// A batch of one record.
 fn batch() -> Bytes {
     let mut builder = BatchBuilder::new(Offset(0));
     builder.push(Timestamp(1_000), Some(b"k"), Some(b"v"), &[]).unwrap();
     builder.build(&NoCodecs).unwrap()
 }
 
+/// A produce request with one batch for partition 0 of topic `t`.
 fn produce(acks: i16, version: i16, records: Bytes) -> ProduceRequest {
     let data = PartitionProduceData { index: 0, records: Some(Records::Bytes(records)) };
     let by_id = version >= 13;
@@ -237,33 +312,36 @@ fn appended(base: i64) -> Answer {
     Answer::Produced(Ok(Appended { base, log_append_time: None, log_start: Offset(0) }))
 }
 
-fn fetch(min_bytes: i32, session_id: i32, session_epoch: i32, partitions: &[i32]) -> FetchRequest {
+/// A fetch request for partitions of topic `t`.
+fn fetch(version: i16, min_bytes: i32, partitions: &[i32]) -> FetchRequest {
     let partitions = partitions.iter().map(|&partition| FetchPartition {
         partition,
-        fetch_offset: 0,
         partition_max_bytes: 1_000,
         ..Default::default()
     });
-    let topic =
-        FetchTopic { topic: "t".into(), partitions: partitions.collect(), ..Default::default() };
+    let by_id = version >= 13;
+    let topic = FetchTopic {
+        topic: if by_id { String::new() } else { "t".into() },
+        topic_id: if by_id { topic_id().0 } else { Uuid::ZERO },
+        partitions: partitions.collect(),
+    };
     FetchRequest {
         max_wait_ms: 500,
         min_bytes,
         max_bytes: 1_500,
-        session_id,
-        session_epoch,
         topics: if topic.partitions.is_empty() { Vec::new() } else { vec![topic] },
         ..Default::default()
     }
 }
 
+/// `len` bytes can be read, in batches of up to 800 bytes.
 fn readable(slot: u32, len: u32) -> ReadOutcome {
     let hole = Hole { file: 1, position: 0, len };
     let result = Ok(Readable {
         high_watermark: Offset(10),
-        last_stable: Offset(10),
-        log_start: Offset(0),
-        records: if len == 0 { Records::Bytes(Bytes::new()) } else { Records::Holes(vec![hole]) },
+        last_stable: Offset(9),
+        log_start: Offset(2),
+        records: if len == 0 { Records::default() } else { Records::Holes(vec![hole]) },
         first_batch_len: len.min(800),
         aborted: Vec::new(),
         diverging: None,
@@ -271,267 +349,22 @@ fn readable(slot: u32, len: u32) -> ReadOutcome {
     ReadOutcome { slot, result }
 }
 
-#[test]
-fn produce_requests_are_worked_on_at_once_and_answered_in_order() {
-    for version in [3, 8, 9, 12, 13] {
-        let mut world = World::new();
-        let first = world.ask(version, &produce(-1, version, batch()));
-        let second = world.ask(version, &produce(-1, version, batch()));
-        let metadata = world.ask(4, &MetadataRequest::default());
-        let mail = world.produces();
-        assert_eq!(mail.len(), 2);
-        world.answer(mail[1].reply, appended(7));
-        assert!(world.sent.is_empty(), "the first one is not answered yet");
-        world.answer(mail[0].reply, appended(6));
-        for (correlation, base) in [(first, 6), (second, 7)] {
-            let response: ProduceResponse = world.response::<ProduceRequest>(version, correlation);
-            let partition = &response.responses[0].partition_responses[0];
-            assert_eq!((partition.error_code, partition.base_offset), (0, base));
-        }
-        world.response::<MetadataRequest>(4, metadata);
-    }
+fn failed(slot: u32, error: ErrorCode) -> ReadOutcome {
+    ReadOutcome { slot, result: Err(error) }
 }
 
-#[test]
-fn without_acknowledgement_an_error_closes() {
-    let mut world = World::new();
-    world.ask(9, &produce(0, 9, batch()));
-    let mail = world.produces();
-    world.answer(mail[0].reply, appended(0));
-    assert!(world.sent.is_empty() && world.closed.is_none());
-    world.ask(9, &produce(0, 9, batch().slice(..65)));
-    assert_eq!(world.closed, Some(CloseReason::UnacknowledgedError));
+/// (partition, error, bytes of records) of everything that a response tells.
+fn told(response: &FetchResponse) -> Vec<(i32, ErrorCode, usize)> {
+    let partitions = response.responses.iter().flat_map(|topic| &topic.partitions);
+    let told = partitions.map(|partition| {
+        let bytes = partition.records.as_ref().map_or(0, Records::len);
+        (partition.partition_index, ErrorCode::from(partition.error_code), bytes)
+    });
+    told.collect()
 }
 
-#[test]
-fn bad_batches_are_refused_one_by_one() {
-    let mut flipped = batch().to_vec();
-    flipped[65] ^= 1;
-    let check = |records: Bytes, expect: ErrorCode| {
-        let mut world = World::new();
-        let correlation = world.ask(9, &produce(1, 9, records));
-        let response: ProduceResponse = world.response::<ProduceRequest>(9, correlation);
-        let found = response.responses[0].partition_responses[0].error_code;
-        assert_eq!(ErrorCode::from(found), expect);
-    };
-    check(flipped.into(), ErrorCode::CorruptMessage);
-    check([batch(), batch()].concat().into(), ErrorCode::InvalidRecord);
-    check(Bytes::new(), ErrorCode::InvalidRecord);
-    let mut offset = batch().to_vec();
-    offset[7] = 1;
-    check(offset.into(), ErrorCode::InvalidRecord);
-}
-
-#[test]
-fn unknown_versions_of_api_versions_are_answered() {
-    let mut world = World::new();
-    let request = ApiVersionsRequest {
-        client_software_name: "test".into(),
-        client_software_version: "1".into(),
-        ..Default::default()
-    };
-    let mut newer = frame(3, 5, &request).to_vec();
-    newer[3] = 99;
-    world.step(Input::Frame(newer.into()));
-    let response: ApiVersionsResponse = world.response::<ApiVersionsRequest>(0, 5);
-    assert_eq!(response.error_code, ErrorCode::UnsupportedVersion.code());
-    assert_eq!(response.api_keys.len(), 1);
-    let correlation = world.ask(3, &request);
-    let response: ApiVersionsResponse = world.response::<ApiVersionsRequest>(3, correlation);
-    assert_eq!(response.api_keys.len(), api::SERVED.len());
-    assert_eq!(world.session.client().software, Some(("test".into(), "1".into())));
-}
-
-#[test]
-fn other_unknown_requests_close_with_a_reason() {
-    for (frame, text) in [
-        (&[0u8, 3, 0, 99, 0, 0, 0, 1, 255, 255][..], "Metadata version 99"),
-        (&[1, 3, 0, 0, 0, 0, 0, 1, 255, 255][..], "request key 259"),
-        (&[0, 3][..], ""),
-    ] {
-        let mut world = World::new();
-        world.step(Input::Frame(Bytes::copy_from_slice(frame)));
-        match &world.closed {
-            Some(CloseReason::BadRequest(why)) => assert!(why.contains(text), "{why}"),
-            other => panic!("{other:?}"),
-        }
-    }
-}
-
-#[test]
-fn metadata_tells_the_address_that_was_dialled_and_makes_topics() {
-    let mut world = World::new();
-    let topics =
-        Some(vec![MetadataRequestTopic { name: Some("new".into()), topic_id: Uuid::ZERO }]);
-    let request = MetadataRequest { topics, allow_auto_topic_creation: true, ..Default::default() };
-    let correlation = world.ask(9, &request);
-    let Some(ToControl::Admin { reply, request }) = world.control.pop() else {
-        panic!("control is asked to make the topic")
-    };
-    assert!(matches!(request, AdminRequest::CreateTopics { .. }));
-    let id = TopicId(Uuid::from_u128(11 << 64));
-    let created = CreatedTopic { id, partitions: 2, replication: 1, configs: Vec::new() };
-    world.answer(reply, Answer::Admin(AdminReply::Created(vec![Ok(created)])));
-    assert!(world.sent.is_empty(), "the image does not have it yet");
-    let config = Arc::clone(&world.image.local);
-    add_topic(&mut world.image, "new", id, &config);
-    world.publish();
-    let response: MetadataResponse = world.response::<MetadataRequest>(9, correlation);
-    assert_eq!(response.brokers[0].host, "broker.example");
-    assert_eq!(response.topics[0].error_code, 0);
-    assert_eq!(response.topics[0].partitions.len(), 2);
-}
-
-#[test]
-fn a_fetch_waits_for_enough_bytes_is_woken_and_times_out() {
-    let mut world = World::new();
-    let correlation = world.ask(11, &fetch(500, 0, -1, &[0]));
-    let read = world.reads().remove(0);
-    assert!(read.watch.is_some());
-    world.answer(read.reply, Answer::Read(vec![readable(0, 0)]));
-    assert!(world.sent.is_empty());
-    world.step(Input::Mail(ToSession::Wake { request: read.reply.request }));
-    let again = world.reads().remove(0);
-    world.answer(again.reply, Answer::Read(vec![readable(0, 600)]));
-    let response: FetchResponse = world.response::<FetchRequest>(11, correlation);
-    assert_eq!(response.responses[0].partitions[0].records.as_ref().unwrap().len(), 600);
-
-    let correlation = world.ask(11, &fetch(1, 0, -1, &[0]));
-    let read = world.reads().remove(0);
-    world.answer(read.reply, Answer::Read(vec![readable(0, 0)]));
-    world.mono += 501_000_000;
-    world.step(Input::Tick);
-    let response: FetchResponse = world.response::<FetchRequest>(11, correlation);
-    assert_eq!(response.responses[0].partitions[0].high_watermark, 10);
-    assert!(world.shard.iter().any(|mail| matches!(mail, ToShard::Unwatch { .. })));
-}
-
-#[test]
-fn a_response_keeps_to_its_limit_but_the_first_batch_passes() {
-    let mut world = World::new();
-    let mut request = fetch(1, 0, -1, &[0, 1]);
-    request.max_bytes = 900;
-    let correlation = world.ask(11, &request);
-    let read = world.reads().remove(0);
-    world.answer(read.reply, Answer::Read(vec![readable(0, 800), readable(1, 800)]));
-    let response: FetchResponse = world.response::<FetchRequest>(11, correlation);
-    let lens: Vec<_> = response.responses[0]
-        .partitions
-        .iter()
-        .map(|partition| partition.records.as_ref().map_or(0, |records| records.len()))
-        .collect();
-    assert_eq!(lens[0], 800);
-    assert!(lens[1] <= 100, "{lens:?}");
-
-    request.max_bytes = 10;
-    let correlation = world.ask(11, &request);
-    let read = world.reads().remove(0);
-    world.answer(read.reply, Answer::Read(vec![readable(0, 800), readable(1, 800)]));
-    let response: FetchResponse = world.response::<FetchRequest>(11, correlation);
-    let first = response.responses[0].partitions[0].records.as_ref().map_or(0, |r| r.len());
-    assert_eq!(first, 800, "the first batch passes whole");
-}
-
-#[test]
-fn a_fetch_session_answers_only_what_is_new() {
-    let mut world = World::new();
-    let correlation = world.ask(11, &fetch(0, 0, 0, &[0, 1]));
-    let read = world.reads().remove(0);
-    world.answer(read.reply, Answer::Read(vec![readable(0, 0), readable(1, 0)]));
-    let opened: FetchResponse = world.response::<FetchRequest>(11, correlation);
-    assert_ne!(opened.session_id, 0);
-    assert_eq!(opened.responses[0].partitions.len(), 2);
-
-    let correlation = world.ask(11, &fetch(0, opened.session_id, 1, &[]));
-    let read = world.reads().remove(0);
-    assert_eq!(read.parts.len(), 2, "the session knows what is read");
-    world.answer(read.reply, Answer::Read(vec![readable(0, 0), readable(1, 300)]));
-    let news: FetchResponse = world.response::<FetchRequest>(11, correlation);
-    let told: Vec<_> = news
-        .responses
-        .iter()
-        .flat_map(|topic| &topic.partitions)
-        .map(|p| p.partition_index)
-        .collect();
-    assert_eq!(told, [1]);
-
-    let correlation = world.ask(11, &fetch(0, opened.session_id, 9, &[]));
-    let wrong: FetchResponse = world.response::<FetchRequest>(11, correlation);
-    assert_eq!(wrong.error_code, ErrorCode::InvalidFetchSessionEpoch.code());
-    let correlation = world.ask(11, &fetch(0, opened.session_id + 1, 2, &[]));
-    let wrong: FetchResponse = world.response::<FetchRequest>(11, correlation);
-    assert_eq!(wrong.error_code, ErrorCode::FetchSessionIdNotFound.code());
-}
-
-#[test]
-fn reading_pauses_under_load_and_goes_on() {
-    let mut world = World::new();
-    for _ in 0..64 {
-        world.ask(9, &produce(-1, 9, batch()));
-    }
-    assert!(world.paused);
-    for mail in world.produces() {
-        world.answer(mail.reply, appended(0));
-    }
-    assert!(!world.paused);
-    assert_eq!(world.sent.len(), 64);
-}
-
-#[test]
-fn an_idle_connection_is_closed() {
-    let mut world = World::new();
-    let (at, _) = world.session.deadline().expect("idle is bounded");
-    world.mono = at.0;
-    world.step(Input::Tick);
-    assert_eq!(world.closed, Some(CloseReason::Idle));
-}
-
-/// Mutated and random frames: an answer or a close, never a panic.
-#[test]
-fn hostile_frames_are_answered_or_closed() {
-    let frames = [
-        frame(9, 1, &produce(-1, 9, batch())),
-        frame(13, 1, &produce(1, 13, batch())),
-        frame(12, 1, &fetch(1, 0, 0, &[0, 1])),
-        frame(9, 1, &MetadataRequest::default()),
-    ];
-    let mut state = 1_u64;
-    let mut roll = |sides: usize| {
-        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
-        usize::try_from(state >> 33).unwrap() % sides
-    };
-    for round in 0..20_000 {
-        let mut bytes = frames[round % frames.len()].to_vec();
-        for _ in 0..=roll(4) {
-            let at = roll(bytes.len());
-            bytes[at] = u8::try_from(roll(256)).unwrap();
-        }
-        if roll(4) == 0 {
-            bytes.truncate(roll(bytes.len()));
-        }
-        let mut world = World::new();
-        world.step(Input::Frame(bytes.into()));
-        for _ in 0..3 {
-            // Further than any wait that 32 bits of milliseconds can ask for.
-            world.mono += 1 << 60;
-            world.step(Input::Tick);
-        }
-        let pending = world.session.queue.waiting();
-        assert!(pending.is_empty(), "round {round}: {:?}", world.session);
-    }
-}
-
-#[test]
-fn partitions_are_routed_by_id() {
-    let mut world = World::new();
-    world.ask(13, &produce(-1, 13, batch()));
-    let mail = world.produces();
-    assert_eq!(mail[0].partition, PartitionId { topic: topic_id(), index: PartitionIndex(0) });
-    let mut unknown = produce(-1, 13, batch());
-    unknown.topic_data[0].topic_id = Uuid::from_u128(1234 << 64);
-    let mut world = World::new();
-    let correlation = world.ask(13, &unknown);
-    let response: ProduceResponse = world.response::<ProduceRequest>(13, correlation);
-    let found = response.responses[0].partition_responses[0].error_code;
-    assert_eq!(ErrorCode::from(found), ErrorCode::UnknownTopicId);
+/// (error, base offset) of every partition of a response.
+fn outcomes(response: &ProduceResponse) -> Vec<(ErrorCode, i64)> {
+    let partitions = response.responses.iter().flat_map(|topic| &topic.partition_responses);
+    partitions.map(|p| (ErrorCode::from(p.error_code), p.base_offset)).collect()
 }
