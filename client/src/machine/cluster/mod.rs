@@ -404,10 +404,9 @@ impl<T: Clone> Cluster<T> {
             let key = ApiKey::ApiVersions.code();
             let theirs = answer.api_keys.iter().find(|row| row.api_key == key);
             let next = theirs.map_or(0, |row| row.max_version).min(version - 1);
-            return if next < 0 {
-                self.disconnect(now, id)
-            } else {
-                self.ask_versions(now, id, next)
+            return match next {
+                0.. => self.ask_versions(now, id, next),
+                _ => self.disconnect(now, id),
             };
         }
         match ErrorCode::from(answer.error_code) {

@@ -1,0 +1,174 @@
+//! The producer for async code.
+
+use std::fmt;
+use std::future::{Future, poll_fn};
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll, Waker};
+
+use dohle_wire::record::Codecs;
+
+use super::race::{First, race};
+use super::runtime::Runtime;
+use super::shell::{Client, Shell, Wakers};
+use super::slot::{Giver, Taker, slot};
+use crate::config::{ConfigError, ProducerConfig};
+use crate::machine::producer::{Effect, Input, ProduceError, ProducerRecord, Receipt};
+use crate::machine::{NetEffect, Producer as Machine, Token};
+
+/// Where an acknowledged record is.
+pub type RecordMetadata = Receipt;
+
+type Outcome = Result<RecordMetadata, ProduceError>;
+
+/// Who waits for what.
+#[derive(Default)]
+pub(super) struct Book {
+    next_token: u64,
+    records: std::collections::BTreeMap<Token, Giver<Outcome>>,
+    flushes: std::collections::BTreeMap<Token, Giver<()>>,
+    for_memory: Vec<Waker>,
+}
+
+impl Book {
+    fn token(&mut self) -> Token {
+        self.next_token += 1;
+        Token(self.next_token)
+    }
+}
+
+impl Client for Machine {
+    type Book = Book;
+
+    fn settle(book: &mut Book, effect: Effect, wake: &mut Wakers) -> Option<NetEffect> {
+        match effect {
+            Effect::Net(effect) => return Some(effect),
+            Effect::Delivered { token, result } => {
+                wake.add(book.records.remove(&token).and_then(|giver| giver.give(result)));
+                wake.add(book.for_memory.drain(..));
+            }
+            Effect::Flushed { token } => {
+                wake.add(book.flushes.remove(&token).and_then(|giver| giver.give(())));
+            }
+        }
+        None
+    }
+
+    fn stepped(&self, _book: &mut Book, _wake: &mut Wakers) {}
+
+    fn close() -> Input {
+        Input::Close
+    }
+}
+
+/// Closes the machine with the last handle.
+struct Handle<R: Runtime>(Arc<Shell<R, Machine>>);
+
+impl<R: Runtime> Drop for Handle<R> {
+    fn drop(&mut self) {
+        self.0.close();
+    }
+}
+
+/// Writes records. Clones share everything; the last one that is dropped closes the producer, and
+/// what is not delivered by then may be lost: see [`Self::flush`].
+pub struct Producer<R: Runtime> {
+    handle: Arc<Handle<R>>,
+}
+
+impl<R: Runtime> Clone for Producer<R> {
+    fn clone(&self) -> Self {
+        Self { handle: Arc::clone(&self.handle) }
+    }
+}
+
+impl<R: Runtime> fmt::Debug for Producer<R> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Producer").field("machine", &self.handle.0.lock().machine).finish()
+    }
+}
+
+impl<R: Runtime> Producer<R> {
+    /// A producer with these settings. `codecs` compresses.
+    pub fn new(
+        runtime: R,
+        config: ProducerConfig,
+        codecs: Arc<dyn Codecs>,
+    ) -> Result<Self, ConfigError> {
+        let machine = Machine::new(config, codecs, runtime.seed())?;
+        Ok(Self { handle: Arc::new(Handle(Shell::start(runtime, machine))) })
+    }
+
+    fn shell(&self) -> &Arc<Shell<R, Machine>> {
+        &self.handle.0
+    }
+
+    /// Writes a record and waits for its fate. To have many records under way at once, call
+    /// [`Self::queue`] or run many of these.
+    ///
+    /// Records that are sent one after the other arrive in that order in their partition.
+    pub async fn send(&self, record: ProducerRecord) -> Result<RecordMetadata, ProduceError> {
+        self.queue(record).await?.await
+    }
+
+    /// Queues a record. Waits only while `buffer.memory` is used up, up to `max.block.ms`; what
+    /// becomes of the record is what the [`Delivery`] gives.
+    pub async fn queue(&self, record: ProducerRecord) -> Result<Delivery, ProduceError> {
+        let max_block = self.shell().lock().machine.config().max_block;
+        let mut record = Some(record);
+        let queued = poll_fn(|cx| self.try_queue(cx, &mut record));
+        match race(queued, self.shell().runtime.sleep(max_block)).await {
+            First::Left(delivery) => Ok(delivery),
+            First::Right(()) => Err(ProduceError::BufferFull),
+        }
+    }
+
+    fn try_queue(&self, cx: &Context<'_>, record: &mut Option<ProducerRecord>) -> Poll<Delivery> {
+        let shell = self.shell();
+        let mut state = shell.lock();
+        let size = record.as_ref().map_or(0, ProducerRecord::size);
+        let (free, all) = (state.machine.free_memory(), state.machine.config().buffer_memory);
+        if size > free && size <= all {
+            state.book.for_memory.push(cx.waker().clone());
+            return Poll::Pending;
+        }
+        let record = record.take().expect("a future is not polled after its end");
+        let (giver, taker) = slot();
+        let token = state.book.token();
+        state.book.records.insert(token, giver);
+        shell.input_locked(state, Input::Send { token, record });
+        Poll::Ready(Delivery(taker))
+    }
+
+    /// Sends what lingers, and waits until every record that was queued before is delivered or has
+    /// failed.
+    pub async fn flush(&self) {
+        let shell = self.shell();
+        let taker = {
+            let mut state = shell.lock();
+            let (giver, taker) = slot();
+            let token = state.book.token();
+            state.book.flushes.insert(token, giver);
+            shell.input_locked(state, Input::Flush { token });
+            taker
+        };
+        taker.await;
+    }
+
+    /// Why the last connection could not be made, or ended; for a person.
+    pub fn last_connection_error(&self) -> Option<Arc<str>> {
+        self.shell().last_error()
+    }
+}
+
+/// The fate of a queued record, to be awaited. Dropping it does not take the record back.
+#[derive(Debug)]
+pub struct Delivery(Taker<Outcome>);
+
+impl Future for Delivery {
+    type Output = Outcome;
+
+    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Outcome> {
+        Pin::new(&mut self.0).poll(cx)
+    }
+}

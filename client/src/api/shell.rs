@@ -1,0 +1,263 @@
+//! The driver of one machine: connections, timer, tasks.
+//!
+//! Whoever has an input takes the lock and steps the machine: there is no hop from a caller to a
+//! task and back. Frames go into the outboxes of their connections under the same lock, so that they
+//! leave in the order in which the machine emitted them. One task waits for deadlines; two serve
+//! each connection.
+
+use std::collections::BTreeMap;
+use std::future::poll_fn;
+use std::sync::{Arc, Mutex, MutexGuard};
+use std::task::{Poll, Waker};
+use std::time::Duration;
+
+use super::outbox::Outbox;
+use super::race::{First, race};
+use super::runtime::{Disconnected, FrameRead, FrameWrite, Runtime};
+use crate::machine::{ConnId, Fx, Machine, NetEffect, NetInput};
+
+/// A machine with somebody who waits for its effects.
+pub(super) trait Client: Machine<Effect: Send, Input: Send> + Send + 'static {
+    /// Who waits for what.
+    type Book: Default + Send;
+
+    /// Takes an effect that is not about connections to whom it is for.
+    fn settle(book: &mut Self::Book, effect: Self::Effect, wake: &mut Wakers) -> Option<NetEffect>;
+
+    /// After each step: tells those who wait for a state of the machine.
+    fn stepped(&self, book: &mut Self::Book, wake: &mut Wakers);
+
+    /// The input that ends everything.
+    fn close() -> Self::Input;
+}
+
+/// Tasks to be woken once the lock is free.
+#[derive(Default)]
+pub(super) struct Wakers(Vec<Waker>);
+
+impl Wakers {
+    pub(super) fn add(&mut self, wakers: impl IntoIterator<Item = Waker>) {
+        self.0.extend(wakers);
+    }
+}
+
+/// What the lock guards.
+pub(super) struct State<M: Client> {
+    pub(super) machine: M,
+    pub(super) book: M::Book,
+    fx: Fx<M::Effect>,
+    outboxes: BTreeMap<ConnId, Outbox>,
+    /// What the timer task waits for now, and how to make it look again.
+    armed: Option<Duration>,
+    timer: Option<Waker>,
+    rearm: bool,
+    closed: bool,
+    last_error: Option<Arc<str>>,
+}
+
+/// See the module.
+pub(super) struct Shell<R: Runtime, M: Client> {
+    pub(super) runtime: R,
+    state: Mutex<State<M>>,
+}
+
+/// A connection to be opened.
+struct Opening {
+    conn: ConnId,
+    host: Arc<str>,
+    port: u16,
+    outbox: Outbox,
+}
+
+impl<R: Runtime, M: Client> Shell<R, M> {
+    /// Starts to drive a machine.
+    pub(super) fn start(runtime: R, machine: M) -> Arc<Self> {
+        let state = State {
+            machine,
+            book: M::Book::default(),
+            fx: Fx::new(),
+            outboxes: BTreeMap::new(),
+            armed: None,
+            timer: None,
+            rearm: false,
+            closed: false,
+            last_error: None,
+        };
+        let shell = Arc::new(Self { runtime, state: Mutex::new(state) });
+        shell.runtime.spawn(Arc::clone(&shell).run_timer());
+        shell
+    }
+
+    pub(super) fn lock(&self) -> MutexGuard<'_, State<M>> {
+        self.state.lock().expect("a machine never panics")
+    }
+
+    /// Why the last connection could not be made, or ended.
+    pub(super) fn last_error(&self) -> Option<Arc<str>> {
+        self.lock().last_error.clone()
+    }
+
+    /// Steps the machine with one input.
+    pub(super) fn input(self: &Arc<Self>, input: M::Input) {
+        let state = self.lock();
+        self.input_locked(state, input);
+    }
+
+    /// Steps the machine of a caller that has the lock, for example to look before it steps.
+    pub(super) fn input_locked(
+        self: &Arc<Self>,
+        mut state: MutexGuard<'_, State<M>>,
+        input: M::Input,
+    ) {
+        let mut wake = Wakers::default();
+        let opening = state.step(self.runtime.now(), input, &mut wake);
+        drop(state);
+        wake.0.into_iter().for_each(Waker::wake);
+        for opening in opening {
+            self.runtime.spawn(Arc::clone(self).run_connection(opening));
+        }
+    }
+
+    /// Ends the machine and all tasks.
+    pub(super) fn close(self: &Arc<Self>) {
+        let mut state = self.lock();
+        state.closed = true;
+        state.rearm = true;
+        let timer = state.timer.take();
+        self.input_locked(state, M::close());
+        timer.into_iter().for_each(Waker::wake);
+    }
+
+    async fn run_timer(self: Arc<Self>) {
+        loop {
+            let deadline = {
+                let mut state = self.lock();
+                if state.closed {
+                    return;
+                }
+                state.rearm = false;
+                state.armed = state.machine.deadline().map(|(at, _)| at);
+                state.armed
+            };
+            match deadline {
+                None => self.rearmed().await,
+                Some(at) => {
+                    let wait = at.saturating_sub(self.runtime.now().mono);
+                    if let First::Left(()) = race(self.runtime.sleep(wait), self.rearmed()).await {
+                        self.tick_if_due();
+                    }
+                }
+            }
+        }
+    }
+
+    fn tick_if_due(self: &Arc<Self>) {
+        let state = self.lock();
+        let now = self.runtime.now().mono;
+        if !state.closed && state.machine.deadline().is_some_and(|(at, _)| at <= now) {
+            self.input_locked(state, M::tick());
+        }
+    }
+
+    /// Waits until the timer task has to look again.
+    async fn rearmed(&self) {
+        poll_fn(|cx| {
+            let mut state = self.lock();
+            if state.rearm {
+                return Poll::Ready(());
+            }
+            state.timer = Some(cx.waker().clone());
+            Poll::Pending
+        })
+        .await;
+    }
+
+    async fn run_connection(self: Arc<Self>, opening: Opening) {
+        let Opening { conn, host, port, outbox } = opening;
+        let place = format!("{host}:{port}");
+        let connect = self.runtime.connect(host, port);
+        let (mut read, write) = match race(outbox.closed(), connect).await {
+            First::Left(()) => return,
+            First::Right(Err(error)) => return self.down(conn, &place, &error),
+            First::Right(Ok(halves)) => halves,
+        };
+        self.input(NetInput::Up { conn }.into());
+        let writing = Arc::clone(&self).run_writer(conn, place.clone(), write, outbox.clone());
+        self.runtime.spawn(writing);
+        loop {
+            match race(outbox.closed(), read.read()).await {
+                First::Left(()) => return,
+                First::Right(Ok(bytes)) => self.input(NetInput::Frame { conn, bytes }.into()),
+                First::Right(Err(error)) => return self.down(conn, &place, &error),
+            }
+        }
+    }
+
+    async fn run_writer(
+        self: Arc<Self>,
+        conn: ConnId,
+        place: String,
+        mut write: R::Write,
+        outbox: Outbox,
+    ) {
+        while let Some(frame) = outbox.next().await {
+            match race(outbox.closed_for_writer(), write.write(frame)).await {
+                First::Left(()) => return,
+                First::Right(Ok(())) => {}
+                First::Right(Err(error)) => return self.down(conn, &place, &error),
+            }
+        }
+    }
+
+    fn down(self: &Arc<Self>, conn: ConnId, place: &str, error: &Disconnected) {
+        let mut state = self.lock();
+        state.last_error = Some(format!("{place}: {error}").into());
+        let mut wakers = Vec::new();
+        if let Some(outbox) = state.outboxes.remove(&conn) {
+            wakers.extend(outbox.close().into_iter().flatten());
+        }
+        self.input_locked(state, NetInput::Down { conn }.into());
+        wakers.into_iter().for_each(Waker::wake);
+    }
+}
+
+impl<M: Client> State<M> {
+    fn step(
+        &mut self,
+        now: crate::machine::Now,
+        input: M::Input,
+        wake: &mut Wakers,
+    ) -> Vec<Opening> {
+        let mut opening = Vec::new();
+        self.machine.step(now, input, &mut self.fx);
+        let Self { fx, book, outboxes, .. } = self;
+        for effect in fx.drain() {
+            match M::settle(book, effect, wake) {
+                None => {}
+                Some(NetEffect::Connect { conn, host, port }) => {
+                    let outbox = Outbox::default();
+                    outboxes.insert(conn, outbox.clone());
+                    opening.push(Opening { conn, host, port, outbox });
+                }
+                Some(NetEffect::Transmit { conn, frame }) => {
+                    if let Some(outbox) = outboxes.get(&conn) {
+                        wake.add(outbox.push(frame));
+                    }
+                }
+                Some(NetEffect::Disconnect { conn }) => {
+                    if let Some(outbox) = outboxes.remove(&conn) {
+                        wake.add(outbox.close().into_iter().flatten());
+                    }
+                }
+            }
+        }
+        self.machine.stepped(&mut self.book, wake);
+        let deadline = self.machine.deadline().map(|(at, _)| at);
+        // A timer that fires too early looks again by itself.
+        if deadline.is_some_and(|at| self.armed.is_none_or(|armed| at < armed)) && !self.rearm {
+            self.rearm = true;
+            wake.add(self.timer.take());
+        }
+        opening
+    }
+}
