@@ -37,8 +37,6 @@ use crate::image::Image;
 use crate::mail::{Answer, ReplyTo, SessionId, ShardId, ToControl, ToSession, ToShard};
 use crate::time::{Deadline, Instant, Now, earlier};
 
-pub use self::negotiate::foreign_protocol;
-
 /// So many requests under way, and a connection is read no further.
 const REQUESTS_MAX: usize = 64;
 
@@ -361,21 +359,18 @@ impl Session {
         if self.common.image.is_none() {
             return false;
         }
-        let Some(slot) = self.queue.next_to_begin() else { return false };
-        let over = State::Over(Outcome::Silent, true);
-        let State::Queued(call, mut body) = std::mem::replace(&mut slot.state, over) else {
-            return false;
-        };
-        let produce = call.key == ApiKey::Produce;
-        slot.state = match api::begin(&mut self.common.ctx(now, &call, fx), &mut body) {
-            Ok(Begun::Waiting(work)) => State::Working(call, Box::new(work)),
-            Ok(Begun::Done(outcome)) => State::Over(outcome, produce),
-            Err(error) => {
-                self.deaf = true;
-                State::Over(Outcome::Close(negotiate::malformed(&call, error)), false)
+        let (common, deaf) = (&mut self.common, &mut self.deaf);
+        self.queue.begin_next(|call, mut body| {
+            let produce = call.key == ApiKey::Produce;
+            match api::begin(&mut common.ctx(now, &call, fx), &mut body) {
+                Ok(Begun::Waiting(work)) => State::Working(call, Box::new(work)),
+                Ok(Begun::Done(outcome)) => State::Over(outcome, produce),
+                Err(error) => {
+                    *deaf = true;
+                    State::Over(Outcome::Close(negotiate::malformed(&call, error)), false)
+                }
             }
-        };
-        true
+        })
     }
 
     /// Stops and resumes reading.

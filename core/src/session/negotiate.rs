@@ -90,13 +90,10 @@ pub(super) fn malformed(call: &Call, error: DecodeError) -> CloseReason {
     CloseReason::BadRequest(format!("{client} sent {key} v{version} that cannot be read: {error}"))
 }
 
-/// The other protocol that a connection speaks which starts with these bytes, if it is one that
-/// people point at this port by mistake.
-///
-/// Drivers look at the first bytes of a connection, where Kafka's protocol has the length of the
-/// first request.
-#[must_use]
-pub fn foreign_protocol(start: &[u8]) -> Option<&'static str> {
+/// The other protocol that a client speaks whose first frame starts with these bytes, if it is one
+/// that people point at this port by mistake. Mostly drivers notice before: taken as a length,
+/// such bytes are far too large.
+pub(super) fn foreign_protocol(start: &[u8]) -> Option<&'static str> {
     const HTTP: [&[u8]; 9] =
         [b"GET ", b"POST", b"PUT ", b"HEAD", b"DELE", b"OPTI", b"PATC", b"CONN", b"PRI "];
     match start {

@@ -53,6 +53,8 @@ pub(super) struct Queue {
     first: u64,
     /// Bytes of all frames in `slots`.
     bytes: usize,
+    /// How many of the first requests in `slots` are not queued.
+    begun: usize,
 }
 
 impl Queue {
@@ -74,6 +76,15 @@ impl Queue {
     pub(super) fn push(&mut self, len: usize, state: State) {
         self.bytes += len;
         self.slots.push_back(Slot { len, state });
+        self.skip_begun();
+    }
+
+    /// Moves the mark to the first request that is queued.
+    fn skip_begun(&mut self) {
+        let queued = |slot: &Slot| matches!(slot.state, State::Queued(..));
+        while self.slots.get(self.begun).is_some_and(|slot| !queued(slot)) {
+            self.begun += 1;
+        }
     }
 
     /// The request with this number, if it is not over.
@@ -94,6 +105,7 @@ impl Queue {
         self.slots.front().filter(|slot| matches!(slot.state, State::Over(..)))?;
         let slot = self.slots.pop_front()?;
         self.first += 1;
+        self.begun -= 1;
         self.bytes -= slot.len;
         match slot.state {
             State::Over(outcome, _) => Some(outcome),
@@ -101,15 +113,23 @@ impl Queue {
         }
     }
 
-    /// The request whose turn it is to begin, if any.
-    pub(super) fn next_to_begin(&mut self) -> Option<&mut Slot> {
-        let index = self.slots.iter().position(|slot| matches!(slot.state, State::Queued(..)))?;
-        if index > 0 && !self.slots[index - 1].state.lets_produce_follow() {
-            return None;
+    /// Begins the request whose turn it is, if any: `begin` makes its next state.
+    pub(super) fn begin_next(&mut self, begin: impl FnOnce(Call, Reader) -> State) -> bool {
+        let alone = self.begun == 0;
+        if !alone && !self.slots[self.begun - 1].state.lets_produce_follow() {
+            return false;
         }
-        let slot = &mut self.slots[index];
+        let Some(slot) = self.slots.get_mut(self.begun) else { return false };
         let produce = matches!(&slot.state, State::Queued(call, _) if call.key == ApiKey::Produce);
-        (index == 0 || produce).then_some(slot)
+        if !alone && !produce {
+            return false;
+        }
+        let over = State::Over(Outcome::Silent, produce);
+        if let State::Queued(call, body) = std::mem::replace(&mut slot.state, over) {
+            slot.state = begin(call, body);
+        }
+        self.skip_begun();
+        true
     }
 
     /// The first deadline of the requests that wait.
@@ -121,17 +141,16 @@ impl Queue {
         deadlines.fold(None, |first, next| earlier(first, Some(next)))
     }
 
-    /// Checks the order in which requests were begun, and the count of bytes.
+    /// Checks that requests begin in their turn, as far as the last two that did show it.
     pub(super) fn invariants(&self) {
-        let begun = |slot: &&Slot| !matches!(slot.state, State::Queued(..));
-        let working = |slot: &&Slot| matches!(slot.state, State::Working(..));
-        let at_work = self.slots.iter().take_while(begun).filter(working).count();
-        assert_eq!(at_work, self.working().len(), "a request was begun before its turn");
-        let ahead = self.slots.iter().zip(self.slots.iter().skip(1));
-        for (before, after) in ahead {
-            let beside = matches!(after.state, State::Working(..));
-            assert!(!beside || before.state.lets_produce_follow(), "two requests at once");
-        }
-        debug_assert_eq!(self.bytes, self.slots.iter().map(|slot| slot.len).sum::<usize>());
+        let queued = |slot: &Slot| matches!(slot.state, State::Queued(..));
+        assert!(self.begun <= self.slots.len(), "more requests were begun than there are");
+        assert!(self.slots.get(self.begun).is_none_or(queued), "a request was passed over");
+        let Some(last) = self.begun.checked_sub(1) else { return };
+        assert!(!queued(&self.slots[last]), "a request was begun before its turn");
+        let Some(before) = last.checked_sub(1) else { return };
+        let beside = matches!(self.slots[last].state, State::Working(..));
+        let allowed = self.slots[before].state.lets_produce_follow();
+        assert!(!beside || allowed, "two requests are worked on that are not both Produce");
     }
 }

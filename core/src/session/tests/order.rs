@@ -155,7 +155,7 @@ fn what_is_not_served_is_named() {
 #[test]
 fn other_protocols_are_recognised() {
     let check = |start: &[u8], protocol: Option<&str>| {
-        let found = foreign_protocol(start);
+        let found = negotiate::foreign_protocol(start);
         assert_eq!(found.map(|text| text.split(' ').next().unwrap()), protocol, "{start:?}");
     };
     check(&[0x16, 0x03, 0x01, 0x02, 0x00], Some("TLS"));
