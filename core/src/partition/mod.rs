@@ -62,8 +62,9 @@ pub enum Effect {
     /// `bytes` more can be read by these watchers.
     #[allow(missing_docs, reason = "the text names them")]
     Readable { watchers: Vec<Watcher>, bytes: u64 },
-    /// The disk failed under the partition.
-    Failed(String),
+    /// The data directory `dir` failed under the partition.
+    #[allow(missing_docs, reason = "the text names them")]
+    Failed { dir: u16, why: String },
 }
 
 impl From<DiskOp> for Effect {
@@ -182,7 +183,10 @@ impl Partition {
         match self.log.on_io(done, fx) {
             LogProgress::Nothing => {}
             LogProgress::Written | LogProgress::Durable => self.advance(fx),
-            LogProgress::Failed(error) => fx.push(Effect::Failed(error.to_string())),
+            LogProgress::Failed(error) => {
+                let dir = self.log.folder().dir;
+                fx.push(Effect::Failed { dir, why: error.to_string() });
+            }
         }
     }
 

@@ -131,7 +131,7 @@ impl Shard {
                         partition::Effect::Readable { watchers, bytes } => {
                             self.watches.on_readable(&watchers, bytes, fx);
                         }
-                        partition::Effect::Failed(_) => {}
+                        partition::Effect::Failed { .. } => {}
                     }
                 }
                 self.inner = inner;

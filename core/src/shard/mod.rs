@@ -224,16 +224,26 @@ impl Shard {
 
     /// Whether a request has to wait: for the image it was routed by, or for a log to open.
     fn must_wait(&self, mail: &ToShard) -> bool {
-        let (seen, partitions) = match mail {
-            ToShard::Produce(produce) => (produce.seen, vec![produce.partition]),
-            ToShard::Read(read) => (read.seen, read.parts.iter().map(|p| p.partition).collect()),
+        match mail {
+            ToShard::Produce(produce) => self.is_early(produce.seen, &produce.partition),
+            ToShard::Read(read) => {
+                read.parts.iter().any(|part| self.is_early(read.seen, &part.partition))
+            }
             ToShard::ListOffset { seen, partition, .. }
             | ToShard::DeleteRecords { seen, partition, .. }
-            | ToShard::EpochEnd { seen, partition, .. } => (*seen, vec![*partition]),
-            _ => return false,
-        };
+            | ToShard::EpochEnd { seen, partition, .. } => self.is_early(*seen, partition),
+            ToShard::Start(_)
+            | ToShard::Image(_)
+            | ToShard::Unwatch { .. }
+            | ToShard::LogSizes { .. }
+            | ToShard::Checkpoint
+            | ToShard::Stop => false,
+        }
+    }
+
+    fn is_early(&self, seen: Offset, partition: &PartitionId) -> bool {
         let known = self.image.as_ref().map_or(Offset(-1), |image| image.offset);
-        seen > known || partitions.iter().any(|id| self.slot(id).is_some_and(Slot::is_opening))
+        seen > known || self.slot(partition).is_some_and(Slot::is_opening)
     }
 
     /// Handles what waited, in the order it came; what still has to wait stays.
@@ -302,12 +312,12 @@ impl Shard {
                 partition::Effect::Readable { watchers, bytes } => {
                     self.watches.on_readable(&watchers, bytes, fx);
                 }
-                partition::Effect::Failed(why) => failed = Some(why),
+                partition::Effect::Failed { dir, why } => failed = Some((dir, why)),
             }
         }
         self.inner = inner;
-        if let Some(why) = failed {
-            self.on_dir_failed(now, 0, &why, fx);
+        if let Some((dir, why)) = failed {
+            self.on_dir_failed(now, dir, &why, fx);
         }
     }
 

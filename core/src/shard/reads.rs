@@ -49,22 +49,34 @@ impl Reads {
 /// Reads that are told when more can be read, with the bytes they still want.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Watches {
-    wanted: BTreeMap<Watcher, u64>,
-    over: Vec<Watcher>,
+    watched: BTreeMap<Watcher, Watched>,
+    over: Vec<(Watcher, Vec<u32>)>,
+}
+
+/// What one read waits for, and in which slots.
+#[derive(Clone, Debug)]
+struct Watched {
+    wanted: u64,
+    slots: Vec<u32>,
 }
 
 impl Watches {
     /// Wakes the watchers whose wish is fulfilled.
     pub(super) fn on_readable(&mut self, watchers: &[Watcher], bytes: u64, fx: &mut Fx<Effect>) {
         for watcher in watchers {
-            let Some(wanted) = self.wanted.get_mut(watcher) else { continue };
-            *wanted = wanted.saturating_sub(bytes);
-            if *wanted == 0 {
-                self.wanted.remove(watcher);
-                self.over.push(*watcher);
+            let Some(watched) = self.watched.get_mut(watcher) else { continue };
+            watched.wanted = watched.wanted.saturating_sub(bytes);
+            if watched.wanted == 0 {
+                self.end(*watcher);
                 let (session, request) = *watcher;
                 fx.push(Effect::Session(session, ToSession::Wake { request }));
             }
+        }
+    }
+
+    fn end(&mut self, watcher: Watcher) {
+        if let Some(watched) = self.watched.remove(&watcher) {
+            self.over.push((watcher, watched.slots));
         }
     }
 }
@@ -107,29 +119,31 @@ impl Shard {
     }
 
     fn watch(&mut self, read: &Read, wanted: u64) {
-        self.forget_watches();
         let watcher = (read.reply.session, read.reply.request);
-        self.watches.wanted.insert(watcher, wanted);
+        self.watches.end(watcher);
+        self.forget_watches();
+        let mut slots = Vec::with_capacity(read.parts.len());
         for part in &read.parts {
-            if let Ok((_, partition)) = self.open_mut(&part.partition) {
-                partition.unwatch(watcher);
+            if let Ok((slot, partition)) = self.open_mut(&part.partition) {
                 partition.watch(watcher);
+                slots.push(slot);
             }
         }
+        self.watches.watched.insert(watcher, Watched { wanted, slots });
     }
 
     pub(super) fn on_unwatch(&mut self, watcher: Watcher) {
-        if self.watches.wanted.remove(&watcher).is_some() {
-            self.watches.over.push(watcher);
-        }
+        self.watches.end(watcher);
         self.forget_watches();
     }
 
     /// Takes watchers whose watch is over out of the partitions.
     fn forget_watches(&mut self) {
-        for watcher in std::mem::take(&mut self.watches.over) {
-            for partition in self.slots.values_mut().filter_map(Slot::open_mut) {
-                partition.unwatch(watcher);
+        for (watcher, slots) in std::mem::take(&mut self.watches.over) {
+            for slot in slots {
+                if let Some(partition) = self.slots.get_mut(&slot).and_then(Slot::open_mut) {
+                    partition.unwatch(watcher);
+                }
             }
         }
     }
