@@ -23,6 +23,7 @@
 
 pub(crate) mod alarm;
 pub mod budget;
+pub mod client;
 pub mod clock;
 pub mod connection;
 pub mod desk;
@@ -42,6 +43,8 @@ pub mod server;
 pub(crate) mod signal;
 pub mod start;
 pub(crate) mod sync;
+#[cfg(test)]
+pub(crate) mod testing;
 pub mod transport;
 pub mod unit;
 
