@@ -258,10 +258,8 @@ class Suite:
             self.create(topic)
             config = self.directory / f"{name}.properties"
             config.write_text(f"compression.type={codec}\nlinger.ms=20\n")
-            created = int(time.time() * 1000)
             done = self.tools.run("verifiable-producer", "--topic", topic, "--max-messages", str(self.count), "--acks", "-1",
-                                  "--repeating-keys", "50", "--message-create-time", str(created),
-                                  "--command-config", str(config))
+                                  "--repeating-keys", "50", "--command-config", str(config))
             placed = []
             for line in done.stdout.splitlines():
                 event = json.loads(line)
