@@ -269,6 +269,13 @@ fn a_name_twice_in_a_request_is_refused_twice() {
 }
 
 #[test]
+fn names_collide_with_topics_there_are_but_not_within_a_request() {
+    let mut bench = Bench::new();
+    let both = bench.create(vec![topic("c.d", 1), topic("c_d", 1)]);
+    assert!(both.iter().all(Result::is_ok), "as in Apache Kafka: {both:?}");
+}
+
+#[test]
 fn validate_only_writes_nothing_and_gives_no_id() {
     let mut bench = Bench::new();
     let before = bench.image().offset;

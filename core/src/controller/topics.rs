@@ -57,7 +57,7 @@ struct Maker<'a> {
     soft: &'a mut Soft,
     placer: Placer<'a>,
     duplicates: BTreeSet<&'a str>,
-    /// Names taken so far, by what they look like in metric names.
+    /// Names of topics there are, by what they look like in metric names.
     taken: BTreeMap<String, &'a str>,
     records: Vec<MetadataRecord>,
 }
@@ -71,7 +71,7 @@ impl<'a> Maker<'a> {
         Self { image, soft, placer, duplicates, taken, records: Vec::new() }
     }
 
-    fn make(&mut self, topic: &'a NewTopic) -> Result<CreatedTopic, Refusal> {
+    fn make(&mut self, topic: &NewTopic) -> Result<CreatedTopic, Refusal> {
         self.check_name(topic)?;
         let overrides = overrides(topic)?;
         let id = self.soft.fresh_topic_id(self.image);
@@ -87,9 +87,6 @@ impl<'a> Maker<'a> {
             self.records.push(config_record(&topic.name, name, value));
         }
         self.records.extend(partitions);
-        if collides(&topic.name) {
-            self.taken.insert(unified(&topic.name), &topic.name);
-        }
         Ok(made)
     }
 
