@@ -10,3 +10,6 @@
 pub mod api;
 pub mod config;
 pub mod machine;
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,9 @@
+//! Machines driven by hand against a broker made of the wire crate's types.
+
+mod admin;
+mod api;
+mod broker;
+mod consumer;
+mod producer;
+mod random;
+mod world;

@@ -1,0 +1,237 @@
+//! A machine, a broker, the network between them, and time.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::time::Duration;
+
+use bytes::Bytes;
+use dohle_wire::id::Timestamp;
+
+use super::broker::{Broker, PORT};
+use crate::machine::{ConnId, Fx, Machine, NetEffect, NetInput, Now};
+
+/// An effect that may be about connections.
+pub(crate) trait Split: Sized {
+    /// The part about connections, or else the effect itself.
+    fn split(self) -> Result<NetEffect, Self>;
+}
+
+impl Split for crate::machine::producer::Effect {
+    fn split(self) -> Result<NetEffect, Self> {
+        if let Self::Net(effect) = self { Ok(effect) } else { Err(self) }
+    }
+}
+
+impl Split for crate::machine::consumer::Effect {
+    fn split(self) -> Result<NetEffect, Self> {
+        if let Self::Net(effect) = self { Ok(effect) } else { Err(self) }
+    }
+}
+
+impl Split for crate::machine::admin::Effect {
+    fn split(self) -> Result<NetEffect, Self> {
+        if let Self::Net(effect) = self { Ok(effect) } else { Err(self) }
+    }
+}
+
+/// One connection.
+struct Conn {
+    node: i32,
+    /// The machine knows that it is up.
+    up: bool,
+    /// The machine still has it.
+    open: bool,
+    requests: VecDeque<Bytes>,
+    /// Answers, and when each is there.
+    answers: VecDeque<(Duration, Bytes)>,
+}
+
+impl Conn {
+    fn has_answer(&self, now: Duration) -> bool {
+        self.answers.front().is_some_and(|(at, _)| *at <= now)
+    }
+}
+
+/// See the module.
+pub(crate) struct World<M: Machine> {
+    pub(crate) machine: M,
+    pub(crate) broker: Broker,
+    pub(crate) now: Duration,
+    /// Effects that are not about connections.
+    pub(crate) out: Vec<M::Effect>,
+    /// Nodes that cannot be reached.
+    pub(crate) dark: Vec<i32>,
+    fx: Fx<M::Effect>,
+    conns: BTreeMap<ConnId, Conn>,
+}
+
+/// Start of the wall clock.
+const WALL: i64 = 1_700_000_000_000;
+
+impl<M: Machine<Effect: Split>> World<M> {
+    pub(crate) fn new(machine: M, broker: Broker) -> Self {
+        Self {
+            machine,
+            broker,
+            now: Duration::from_secs(1),
+            out: Vec::new(),
+            dark: Vec::new(),
+            fx: Fx::new(),
+            conns: BTreeMap::new(),
+        }
+    }
+
+    pub(crate) fn now(&self) -> Now {
+        Now { mono: self.now, wall: Timestamp(WALL + self.now.as_millis() as i64) }
+    }
+
+    /// Steps the machine.
+    pub(crate) fn input(&mut self, input: impl Into<M::Input>) {
+        let now = self.now();
+        self.machine.step(now, input.into(), &mut self.fx);
+        let effects: Vec<M::Effect> = self.fx.drain().collect();
+        for effect in effects {
+            match effect.split() {
+                Ok(effect) => self.on_net(effect),
+                Err(effect) => self.out.push(effect),
+            }
+        }
+    }
+
+    fn on_net(&mut self, effect: NetEffect) {
+        match effect {
+            NetEffect::Connect { conn, port, .. } => {
+                let node = i32::from(port - PORT);
+                let fresh = Conn {
+                    node,
+                    up: false,
+                    open: true,
+                    requests: VecDeque::new(),
+                    answers: VecDeque::new(),
+                };
+                assert!(self.conns.insert(conn, fresh).is_none(), "ids are never used again");
+            }
+            NetEffect::Disconnect { conn } => {
+                self.conns.get_mut(&conn).expect("a connection").open = false;
+            }
+            NetEffect::Transmit { conn, frame } => {
+                let conn = self.conns.get_mut(&conn).expect("a connection");
+                assert!(conn.open && conn.up, "frames are for open connections");
+                let prefix = i32::from_be_bytes(frame.parts()[0][..].try_into().expect("4 bytes"));
+                assert_eq!(prefix as usize + 4, frame.len());
+                conn.requests.push_back(frame.content());
+            }
+        }
+    }
+
+    /// Connections on which something can happen.
+    pub(crate) fn busy(&self) -> Vec<ConnId> {
+        let busy = self.conns.iter().filter(|(_, conn)| {
+            (conn.open && (!conn.up || conn.has_answer(self.now))) || !conn.requests.is_empty()
+        });
+        busy.map(|(id, _)| *id).collect()
+    }
+
+    /// Connections that the machine has.
+    pub(crate) fn open(&self) -> Vec<ConnId> {
+        self.conns.iter().filter(|(_, conn)| conn.open).map(|(id, _)| *id).collect()
+    }
+
+    /// The broker takes the next request of a connection, even if the machine has given it up.
+    pub(crate) fn serve(&mut self, id: ConnId) -> bool {
+        let conn = self.conns.get_mut(&id).expect("a connection");
+        let Some(request) = conn.requests.pop_front() else { return false };
+        if let Some((answer, wait)) = self.broker.serve(conn.node, request) {
+            conn.answers.push_back((self.now + wait, answer));
+        }
+        true
+    }
+
+    /// The machine gets the next thing from a connection: that it is up, or an answer.
+    pub(crate) fn hear(&mut self, id: ConnId) -> bool {
+        let conn = self.conns.get_mut(&id).expect("a connection");
+        if !conn.open {
+            return false;
+        }
+        if !conn.up {
+            if self.dark.contains(&conn.node) || !self.broker.nodes.contains(&conn.node) {
+                conn.open = false;
+                self.input(NetInput::Down { conn: id });
+            } else {
+                conn.up = true;
+                self.input(NetInput::Up { conn: id });
+            }
+            return true;
+        }
+        if !conn.has_answer(self.now) {
+            return false;
+        }
+        let (_, bytes) = conn.answers.pop_front().expect("just seen");
+        self.input(NetInput::Frame { conn: id, bytes });
+        true
+    }
+
+    /// A connection breaks. What the machine sent may still arrive at the broker; answers are lost.
+    pub(crate) fn cut(&mut self, id: ConnId, requests_arrive: bool) {
+        let conn = self.conns.get_mut(&id).expect("a connection");
+        conn.answers.clear();
+        if !requests_arrive {
+            conn.requests.clear();
+        }
+        if std::mem::replace(&mut conn.open, false) {
+            self.input(NetInput::Down { conn: id });
+        }
+    }
+
+    /// Lets everything happen that can happen without time passing.
+    pub(crate) fn settle(&mut self) {
+        for _ in 0..100_000 {
+            let busy = self.busy();
+            if busy.is_empty() {
+                return;
+            }
+            for id in busy {
+                self.serve(id);
+                self.hear(id);
+            }
+        }
+        panic!("the machine and the broker never rest");
+    }
+
+    /// Moves time to the next deadline and ticks. Gives whether there was one.
+    pub(crate) fn wait(&mut self) -> bool {
+        let Some((at, why)) = self.machine.deadline() else { return false };
+        assert!(at > self.now, "a deadline ({why}) lies ahead of the last step");
+        self.now = at;
+        self.input(M::tick());
+        true
+    }
+
+    /// When the next answer that the broker held back is there.
+    fn next_answer(&self) -> Option<Duration> {
+        let open = self.conns.values().filter(|conn| conn.open);
+        open.filter_map(|conn| conn.answers.front()).map(|(at, _)| *at).min()
+    }
+
+    /// Lets time pass, with everything that happens meanwhile.
+    pub(crate) fn pass(&mut self, span: Duration) {
+        let end = self.now + span;
+        self.settle();
+        loop {
+            let deadline = self.machine.deadline().map(|(at, _)| at);
+            let answer = self.next_answer();
+            match (deadline, answer) {
+                (at, Some(answer)) if answer <= end && at.is_none_or(|at| answer <= at) => {
+                    self.now = self.now.max(answer);
+                }
+                (Some(at), _) if at <= end => {
+                    self.wait();
+                }
+                _ => break,
+            }
+            self.settle();
+        }
+        self.now = end;
+        self.input(M::tick());
+        self.settle();
+    }
+}
