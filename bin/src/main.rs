@@ -18,10 +18,23 @@ struct Cli {
 enum Command {
     /// Run a broker.
     Start(cmd::start::Args),
+    /// Create, list, describe, change and delete topics.
+    Topic(cmd::topic::Args),
+    Produce(cmd::produce::Args),
+    Consume(cmd::consume::Args),
+    /// Look at the files of a data directory, offline.
+    Log(cmd::log::Args),
+    /// Simulate a node, its clients and its bad luck from a seed.
+    Sim(cmd::sim::Args),
 }
 
 fn main() -> ExitCode {
     match Cli::parse().command {
         Command::Start(args) => cmd::start::run(&args),
+        Command::Topic(args) => cmd::topic::run(args),
+        Command::Produce(args) => cmd::produce::run(args),
+        Command::Consume(args) => cmd::consume::run(args),
+        Command::Log(args) => cmd::log::run(&args),
+        Command::Sim(args) => cmd::sim::run(args),
     }
 }

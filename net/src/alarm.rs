@@ -2,9 +2,9 @@
 //!
 //! A holder and the helper agree without a lock: the holder stores what it wants and then looks
 //! at how long the helper sleeps; the helper stores how long it will sleep and then looks at what
-//! is wanted. With sequential consistency at least one of them sees the other.
+//! is wanted. With a fence between the store and the look at least one of them sees the other.
 
-use super::sync::{AtomicU64, Ordering};
+use super::sync::{AtomicU64, Ordering, fence};
 
 /// Never.
 pub(crate) const NEVER: u64 = u64::MAX;
@@ -25,16 +25,18 @@ impl Alarm {
     /// longer than that and must be poked.
     #[must_use]
     pub(crate) fn want(&self, at: u64) -> bool {
-        self.wanted.store(at, Ordering::SeqCst);
-        at < self.sleeping.load(Ordering::SeqCst)
+        self.wanted.store(at, Ordering::Release);
+        fence(Ordering::SeqCst);
+        at < self.sleeping.load(Ordering::Acquire)
     }
 
     /// The helper goes to sleep: until when.
     pub(crate) fn sleep(&self) -> u64 {
         loop {
-            let at = self.wanted.load(Ordering::SeqCst);
-            self.sleeping.store(at, Ordering::SeqCst);
-            if self.wanted.load(Ordering::SeqCst) >= at {
+            let at = self.wanted.load(Ordering::Acquire);
+            self.sleeping.store(at, Ordering::Release);
+            fence(Ordering::SeqCst);
+            if self.wanted.load(Ordering::Acquire) >= at {
                 return at;
             }
         }
@@ -43,13 +45,13 @@ impl Alarm {
     /// The helper is awake and will look at what is wanted before it sleeps again. True: the
     /// alarm was due at `now` and is off until the next [`Alarm::want`].
     pub(crate) fn awake(&self, now: u64) -> bool {
-        self.sleeping.store(0, Ordering::SeqCst);
-        let wanted = self.wanted.load(Ordering::SeqCst);
+        self.sleeping.store(0, Ordering::Release);
+        let wanted = self.wanted.load(Ordering::Acquire);
         // Another value than the one just seen is a newer wish, which stays.
         wanted <= now
             && self
                 .wanted
-                .compare_exchange(wanted, NEVER, Ordering::SeqCst, Ordering::SeqCst)
+                .compare_exchange(wanted, NEVER, Ordering::AcqRel, Ordering::Acquire)
                 .is_ok()
     }
 }

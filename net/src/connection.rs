@@ -177,7 +177,7 @@ where
             }
             moved = true;
             for letter in self.letters.drain(..) {
-                self.desk.step(Input::Mail(letter));
+                self.desk.on_mail(letter);
             }
             self.after_steps();
         }
@@ -218,8 +218,7 @@ where
 
     /// Reads whatever has come.
     fn receive_some(&mut self, cx: &mut Context<'_>) -> Result<bool, End> {
-        let mut buffer =
-            BUFFER.take().unwrap_or_else(|| vec![0; SCRATCH].into_boxed_slice());
+        let mut buffer = BUFFER.take().unwrap_or_else(|| vec![0; SCRATCH].into_boxed_slice());
         let read = self.transport.poll_read(cx, &mut &mut buffer[..]);
         let moved = self.on_read(read, |this, count| this.cut(&buffer[..count]));
         BUFFER.set(Some(buffer));
@@ -434,7 +433,10 @@ where
         this.mailbox.awake();
         for _ in 0..TURNS {
             match this.turn(cx) {
-                Err(end) => return Poll::Ready(end),
+                Err(end) => {
+                    this.desk.on_gone();
+                    return Poll::Ready(end);
+                }
                 Ok(true) => {}
                 Ok(false) if this.mailbox.sleep(cx.waker()) => return Poll::Pending,
                 Ok(false) => {}

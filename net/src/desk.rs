@@ -8,7 +8,7 @@ use bytes::Bytes;
 use dohle_core::disk::FileId;
 use dohle_core::fx::Fx;
 use dohle_core::image::Image;
-use dohle_core::mail::{ShardId, ToControl, ToShard};
+use dohle_core::mail::{ShardId, ToControl, ToSession, ToShard};
 use dohle_core::session::{Effect, Input};
 use dohle_wire::codec::Part;
 
@@ -72,11 +72,29 @@ impl<M: Machine<Input = Input, Effect = Effect>, S: Switch> Desk<M, S> {
 
     /// Gives the session a frame, after the metadata if there is news. Whether it wants more.
     pub(crate) fn on_frame(&mut self, frame: Bytes) -> bool {
+        self.catch_up();
+        self.step(Input::Frame(frame));
+        self.wants_frames()
+    }
+
+    /// Gives the session an answer or a wake-up, after the metadata that control published before
+    /// it answered.
+    pub(crate) fn on_mail(&mut self, letter: ToSession) {
+        self.catch_up();
+        self.step(Input::Mail(letter));
+    }
+
+    fn catch_up(&mut self) {
         if let Some(image) = self.switch.image(&mut self.image_seen) {
             self.step(Input::Image(image));
         }
-        self.step(Input::Frame(frame));
-        self.wants_frames()
+    }
+
+    /// The connection is gone: the session takes back what shards still do for it.
+    pub(crate) fn on_gone(&mut self) {
+        self.end = None;
+        self.step(Input::Closed);
+        self.drive();
     }
 
     pub(crate) fn step(&mut self, input: Input) {

@@ -42,7 +42,11 @@ impl TaskPoke {
     }
 
     /// The helper's life.
-    pub async fn attend<M: Machine, H: Host<M>>(self: Arc<Self>, unit: Arc<Unit<M, H>>, clock: Clock) {
+    pub async fn attend<M: Machine, H: Host<M>>(
+        self: Arc<Self>,
+        unit: Arc<Unit<M, H>>,
+        clock: Clock,
+    ) {
         while !self.stopped.load(Ordering::SeqCst) {
             match clock.timer(unit.sleep()) {
                 Some(at) => rt::select! {

@@ -3,10 +3,10 @@
 
 pub(crate) use tokio::io::{AsyncReadExt, Interest};
 pub(crate) use tokio::net::{TcpListener, TcpStream};
-pub(crate) use tokio::runtime::{Builder, Handle, Runtime};
+pub(crate) use tokio::runtime::{Builder, Runtime};
 pub(crate) use tokio::select;
-pub(crate) use tokio::task::spawn;
 pub(crate) use tokio::signal::unix::{Signal, SignalKind, signal};
 pub(crate) use tokio::sync::Notify;
+pub(crate) use tokio::task::spawn;
 pub(crate) use tokio::task::yield_now;
 pub(crate) use tokio::time::{Instant, Sleep, sleep, sleep_until};

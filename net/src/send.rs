@@ -203,6 +203,12 @@ fn is_warm(file: &File, position: u64, len: u64) -> bool {
 fn read_warm(file: &File, position: u64, len: u64) -> Option<Bytes> {
     let mut buffer = vec![0; usize::try_from(len).ok()?];
     let mut slices = [io::IoSliceMut::new(&mut buffer)];
-    let read = preadv2(file, &mut slices, position, ReadWriteFlags::NOWAIT).ok()?;
-    (read == buffer.len()).then(|| buffer.into())
+    match preadv2(file, &mut slices, position, ReadWriteFlags::NOWAIT) {
+        Ok(read) => (read == buffer.len()).then(|| buffer.into()),
+        // A filesystem that cannot tell: then it may as well be read now.
+        Err(Errno::OPNOTSUPP) => {
+            file.read_exact_at(&mut buffer, position).ok().map(|()| buffer.into())
+        }
+        Err(_) => None,
+    }
 }

@@ -74,11 +74,12 @@ pub struct Bound {
 /// What the operating system said.
 pub fn bind(listener: &Listener, backlog: i32) -> io::Result<Bound> {
     let socket = if listener.any_host() && listener.host != "0.0.0.0" {
-        listen((IpAddr::from([0; 16]), listener.port).into(), backlog)
-            .or_else(|why| match why.kind() {
+        listen((IpAddr::from([0; 16]), listener.port).into(), backlog).or_else(|why| {
+            match why.kind() {
                 io::ErrorKind::AddrInUse | io::ErrorKind::PermissionDenied => Err(why),
                 _ => listen(([0, 0, 0, 0], listener.port).into(), backlog),
-            })?
+            }
+        })?
     } else {
         let mut failure = io::Error::new(io::ErrorKind::NotFound, "the name has no address");
         let mut found = None;
@@ -123,7 +124,10 @@ impl Server {
                 Ok((stream, peer)) => self.accept(stream, peer, &name),
                 Err(why) => {
                     if let Some(left_out) = SELDOM_ACCEPT.now() {
-                        tracing::warn!("cannot accept connections on {name}: {why}{}", More(left_out));
+                        tracing::warn!(
+                            "cannot accept connections on {name}: {why}{}",
+                            More(left_out)
+                        );
                     }
                     rt::sleep(ACCEPT_PAUSE).await;
                 }
@@ -135,7 +139,10 @@ impl Server {
         let ip = peer.ip().to_canonical();
         let Some(seat) = self.limits.seat(ip) else {
             if let Some(left_out) = SELDOM_SHARE.now() {
-                tracing::warn!("{ip} has max.connections.per.ip connections: refused{}", More(left_out));
+                tracing::warn!(
+                    "{ip} has max.connections.per.ip connections: refused{}",
+                    More(left_out)
+                );
             }
             return;
         };

@@ -237,7 +237,10 @@ impl Node {
             poke.stop();
         }
         if let Some(runtime) = self.runtime.take() {
-            runtime.shutdown_timeout(FAREWELL);
+            // On a thread of its own: the caller may be a task of another runtime, and those must
+            // not wait.
+            let ended = std::thread::spawn(move || runtime.shutdown_timeout(FAREWELL)).join();
+            debug_assert!(ended.is_ok(), "the runtime ends without a panic");
         }
         self.control_poke.stop();
         if let Some(thread) = self.control_thread.take() {
@@ -290,12 +293,8 @@ impl Units {
                 (Arc::new(ShardUnit::new(machine, host, clock, helper)), poke)
             })
             .collect::<Vec<_>>();
-        let settings = ControlSettings {
-            config: Arc::clone(config),
-            shards,
-            fresh,
-            seed: entropy::seed(),
-        };
+        let settings =
+            ControlSettings { config: Arc::clone(config), shards, fresh, seed: entropy::seed() };
         let host = ControlHost::new(Arc::clone(&post), control_disk(&post, &control_pool, clock));
         let control_poke = Arc::<ThreadPoke>::default();
         let helper: Arc<dyn Poke> = Arc::clone(&control_poke) as Arc<dyn Poke>;
@@ -382,9 +381,7 @@ fn check(config: &BrokerConfig) -> Result<(), NodeError> {
 
 /// The listeners that clients use. Those of controllers are not bound: a quorum of one node has
 /// nobody to talk to.
-fn client_listeners(
-    config: &BrokerConfig,
-) -> impl Iterator<Item = &dohle_core::config::Listener> {
+fn client_listeners(config: &BrokerConfig) -> impl Iterator<Item = &dohle_core::config::Listener> {
     let controllers = &config.controller_listener_names;
     config.listeners.iter().filter(|listener| !controllers.contains(&listener.name))
 }

@@ -17,7 +17,8 @@ pub trait Transport: Send + 'static {
     ///
     /// # Errors
     /// The stream is broken.
-    fn poll_read<B: BufMut>(&mut self, cx: &mut Context<'_>, to: &mut B) -> Poll<io::Result<usize>>;
+    fn poll_read<B: BufMut>(&mut self, cx: &mut Context<'_>, to: &mut B)
+    -> Poll<io::Result<usize>>;
 
     /// Sends some of what waits first and takes it off `out`. A range that comes first is warm.
     ///
@@ -36,7 +37,11 @@ pub trait Transport: Send + 'static {
 pub struct Plain(pub(crate) rt::TcpStream);
 
 impl Transport for Plain {
-    fn poll_read<B: BufMut>(&mut self, cx: &mut Context<'_>, to: &mut B) -> Poll<io::Result<usize>> {
+    fn poll_read<B: BufMut>(
+        &mut self,
+        cx: &mut Context<'_>,
+        to: &mut B,
+    ) -> Poll<io::Result<usize>> {
         // A read that fills less than the buffer tells the runtime that the socket is empty: no
         // second read only to learn that.
         pin!(self.0.read_buf(to)).poll(cx)

@@ -196,7 +196,10 @@ impl<M: Machine, H: Host<M>> Desk<M, H> {
         }
     }
 
-    fn next(&mut self, inbox: &Inbox<Item<M::Input, H::Event>>) -> Option<Item<M::Input, H::Event>> {
+    fn next(
+        &mut self,
+        inbox: &Inbox<Item<M::Input, H::Event>>,
+    ) -> Option<Item<M::Input, H::Event>> {
         if let Some(input) = self.turn.back.pop_front() {
             return Some(Item::Input(input));
         }
@@ -256,8 +259,13 @@ pub(crate) struct AbortOnPanic;
 impl Drop for AbortOnPanic {
     fn drop(&mut self) {
         if std::thread::panicking() {
-            tracing::error!("a broken invariant ends this node; the message before this one says which");
+            tracing::error!(
+                "a broken invariant ends this node; the message before this one says which"
+            );
             std::process::abort();
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,17 +1,18 @@
 //! `dohle start`: one broker in the foreground.
 //!
-//! Settings come from, each over the one before: defaults, `KAFKA_…` environment variables (as
-//! Kafka's container image maps them), the file of `--config`, the other flags.
+//! Settings come from, each over the one before: defaults, the file of `--config`, `KAFKA_…`
+//! environment variables, the other flags. Kafka's container image has it like that: variables
+//! mend what a mounted file says.
 
 use std::collections::BTreeMap;
 use std::io::{IsTerminal, Write};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use dohle_core::config::{BrokerConfig, properties};
-use dohle_net::{Node, StartOptions};
+use dohle_net::{Node, NodeError, StartOptions};
 use dohle_wire::id::Uuid;
-use tracing::{error, warn};
+use tracing::{error, info, warn};
 use tracing_subscriber::EnvFilter;
 
 /// Exit code for settings that make no sense.
@@ -23,8 +24,9 @@ const LISTENER: &str = "PLAINTEXT://127.0.0.1:9092";
 /// Run a broker in the foreground, until SIGINT or SIGTERM.
 ///
 /// Without any option it serves 127.0.0.1:9092 and keeps its data in ./dohle-data. Keys are
-/// those of Kafka's server.properties. Settings come from KAFKA_… environment variables, then
-/// from --config, then from the other options; later ones win.
+/// those of Kafka's server.properties. Settings come from --config, then from KAFKA_… environment
+/// variables (KAFKA_NUM_PARTITIONS is num.partitions), then from the other options; later ones
+/// win.
 #[derive(clap::Args)]
 pub(crate) struct Args {
     /// A server.properties file.
@@ -46,20 +48,16 @@ pub(crate) struct Args {
 
 pub(crate) fn run(args: &Args) -> ExitCode {
     start_logging();
-    let config = match settings(args).and_then(|settings| parse(&settings)) {
-        Ok(config) => config,
-        Err(problem) => {
-            error!("{problem}");
-            return ExitCode::from(USAGE);
-        }
+    let (problem, code) = match settings(args).and_then(|settings| options(&settings)) {
+        Err(problem) => (problem, ExitCode::from(USAGE)),
+        Ok(options) => match serve(options) {
+            Ok(()) => return ExitCode::SUCCESS,
+            Err(why @ NodeError::Unsupported(_)) => (why.to_string(), ExitCode::from(USAGE)),
+            Err(why) => (why.to_string(), ExitCode::FAILURE),
+        },
     };
-    match serve(config) {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(problem) => {
-            error!("{problem}");
-            ExitCode::FAILURE
-        }
-    }
+    error!("{problem}");
+    code
 }
 
 /// Log lines go to standard error; `DOHLE_LOG` chooses which, `info` by default.
@@ -76,14 +74,13 @@ fn start_logging() {
 
 /// All settings given, by key.
 fn settings(args: &Args) -> Result<BTreeMap<String, String>, String> {
-    let mut settings = properties::from_kafka_env(std::env::vars());
-    if let Some(path) = &args.config {
-        let name = path.display();
-        let bytes = std::fs::read(path).map_err(|why| format!("--config {name}: {why}"))?;
-        let text = String::from_utf8_lossy(&bytes);
-        let parsed = properties::parse(&text).map_err(|why| format!("--config {name}: {why}"))?;
-        settings.extend(parsed);
+    let mut settings = args.config.as_deref().map_or(Ok(BTreeMap::new()), read_file)?;
+    let environment = properties::from_kafka_env(environment());
+    if !environment.is_empty() {
+        let keys = environment.keys().map(String::as_str).collect::<Vec<_>>().join(", ");
+        info!("set by KAFKA_... environment variables: {keys}");
     }
+    settings.extend(environment);
     let mut set = |key: &str, value: String| drop(settings.insert(key.to_owned(), value));
     if let Some(data) = &args.data {
         set("log.dirs", data.clone());
@@ -95,28 +92,39 @@ fn settings(args: &Args) -> Result<BTreeMap<String, String>, String> {
         set("node.id", id.to_string());
     }
     for pair in &args.overrides {
-        let (key, value) = pair
-            .split_once('=')
-            .ok_or_else(|| format!("--override {pair}: expected KEY=VALUE"))?;
+        let (key, value) =
+            pair.split_once('=').ok_or_else(|| format!("--override {pair}: expected KEY=VALUE"))?;
         set(key.trim(), value.to_owned());
     }
     settings.entry("listeners".to_owned()).or_insert_with(|| LISTENER.to_owned());
     Ok(settings)
 }
 
-fn parse(settings: &BTreeMap<String, String>) -> Result<BrokerConfig, String> {
+fn read_file(path: &Path) -> Result<BTreeMap<String, String>, String> {
+    let name = path.display();
+    let bytes = std::fs::read(path)
+        .map_err(|why| format!("--config {name}: {why}; expected a server.properties file"))?;
+    let text = String::from_utf8_lossy(&bytes);
+    properties::parse(&text).map_err(|why| format!("--config {name}: {why}"))
+}
+
+/// The environment's variables, but for those that are no text.
+fn environment() -> impl Iterator<Item = (String, String)> {
+    std::env::vars_os()
+        .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
+}
+
+fn options(settings: &BTreeMap<String, String>) -> Result<StartOptions, String> {
     let (config, warnings) =
         BrokerConfig::from_properties(settings).map_err(|problem| problem.to_string())?;
     for warning in warnings {
         warn!("{warning}");
     }
-    Ok(config)
+    Ok(StartOptions { config, cluster_id: cluster_id()?, signals: true })
 }
 
-fn serve(config: BrokerConfig) -> Result<(), String> {
-    let cluster_id = cluster_id()?;
-    let options = StartOptions { config, cluster_id, signals: true };
-    let node = Node::start(options).map_err(|problem| problem.to_string())?;
+fn serve(options: StartOptions) -> Result<(), NodeError> {
+    let node = Node::start(options)?;
     let listening = node.listening().iter().map(|(_, address)| address.to_string());
     let listening = listening.collect::<Vec<_>>().join(", ");
     let (dirs, id) = (node.config().log_dirs.join(", "), node.config().node_id);
@@ -124,7 +132,7 @@ fn serve(config: BrokerConfig) -> Result<(), String> {
     let ready = format!("dohle {version} ready on {listening} (data in {dirs}, node {id})\n");
     // Who closed our standard output does not want to know.
     let _ = std::io::stdout().write_all(ready.as_bytes());
-    node.wait().map_err(|problem| problem.to_string())
+    node.wait()
 }
 
 /// The id for a new cluster, as Kafka's container image takes it.

@@ -83,7 +83,7 @@ impl World {
         let epoch = LeaderEpoch(3);
         let appended =
             self.log.append(NOW, &checked, epoch, &mut self.files, &mut fx).expect("it fits");
-        let mut header = checked.header().clone();
+        let mut header = *checked.header();
         header.base_offset = appended.base;
         header.partition_leader_epoch = epoch;
         self.appended.push(header);
@@ -135,7 +135,7 @@ impl World {
     /// L7 and P4: what is there is what was appended, and everything derived follows from it.
     fn check(&mut self) {
         let kept = self.appended.iter().filter(|header| header.next_offset() <= self.log.end());
-        let kept: Vec<_> = kept.cloned().collect();
+        let kept: Vec<_> = kept.copied().collect();
         let mut producers = ProducerTable::default();
         let mut epochs = EpochCache::default();
         for header in &kept {
@@ -316,7 +316,7 @@ fn a_torn_tail_is_cut_at_every_byte() {
     }
     let path = FilePath::new(0, "t-0/00000000000000000000.log");
     let whole = world.disk.files[&path].clone();
-    let last = whole.len() - usize::try_from(batch(3, Some((9, 6)), 2).bytes().len()).unwrap();
+    let last = whole.len() - batch(3, Some((9, 6)), 2).bytes().len();
     for len in last..whole.len() {
         for filler in [None, Some(0), Some(0xa5)] {
             let mut torn = whole[..len].to_vec();

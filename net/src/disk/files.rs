@@ -81,7 +81,8 @@ impl Files {
     /// When the id was never opened or closed too long ago, or when the file cannot be opened.
     pub fn handed_out(&self, id: FileId) -> io::Result<Arc<File>> {
         let slot = self.slot(id).or_else(|| self.lingering_slot(id));
-        let slot = slot.ok_or_else(|| io::Error::new(io::ErrorKind::NotFound, "file was closed"))?;
+        let slot =
+            slot.ok_or_else(|| io::Error::new(io::ErrorKind::NotFound, "file was closed"))?;
         self.existing(&slot)?.ok_or_else(|| io::ErrorKind::NotFound.into())
     }
 
@@ -123,11 +124,15 @@ impl Files {
         self.write_table().insert(id, Arc::new(slot));
     }
 
-    pub(super) fn close(&self, id: FileId, now: Instant) {
+    /// Forgets an id, but for senders that were handed a range of it. `settled`: nothing is under
+    /// way that changes what its path means.
+    pub(super) fn close(&self, id: FileId, now: Instant, settled: bool) {
         let Some(slot) = self.write_table().remove(&id) else { return };
-        // Opened now if need be: its name may be gone when a sender asks. If that fails there is
-        // nothing to send, and the sender is told so.
-        let _ = self.existing(&slot);
+        if settled {
+            // Opened now if need be: its name may be gone when a sender asks. If that fails there
+            // is nothing to send, and the sender is told so.
+            let _ = self.existing(&slot);
+        }
         let mut lingering = lock(&self.lingering);
         lingering.push_back(Lingering { until: now.plus(LINGER), file: id, slot });
         if lingering.len() > LINGER_MAX {
@@ -166,9 +171,8 @@ impl Files {
         }
         let mut file = lock(&slot.file);
         let path = self.locate(slot.dir, &slot.path())?;
-        let open = || {
-            OpenOptions::new().read(true).write(true).create(true).truncate(false).open(&path)
-        };
+        let open =
+            || OpenOptions::new().read(true).write(true).create(true).truncate(false).open(&path);
         let opened = match open() {
             Err(why) if why.kind() == io::ErrorKind::NotFound => {
                 if let Some(folder) = path.parent() {

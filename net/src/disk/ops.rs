@@ -140,7 +140,8 @@ fn write(files: &Files, slot: &Arc<Slot>, position: u64, data: &[Bytes]) -> io::
         }
         let head = IoSlice::new(&first[skip..]);
         let tail = rest[1..].iter().map(|part| IoSlice::new(part));
-        let slices: Vec<IoSlice<'_>> = std::iter::once(head).chain(tail).take(WRITE_PARTS).collect();
+        let slices: Vec<IoSlice<'_>> =
+            std::iter::once(head).chain(tail).take(WRITE_PARTS).collect();
         let mut written = match rustix::io::pwritev(&*file, &slices, at) {
             Ok(0) => return Err(io::ErrorKind::WriteZero.into()),
             Ok(count) => count,
@@ -284,7 +285,9 @@ fn list(files: &Files, at: &FilePath) -> io::Result<Option<Vec<DirEntry>>> {
     for entry in entries {
         let entry = entry?;
         match entry.metadata() {
-            Ok(metadata) => listing.push(dir_entry(&entry.file_name().to_string_lossy(), &metadata)),
+            Ok(metadata) => {
+                listing.push(dir_entry(&entry.file_name().to_string_lossy(), &metadata));
+            }
             // Removed since the folder was read.
             Err(why) if why.kind() == io::ErrorKind::NotFound => {}
             Err(why) => return Err(why),

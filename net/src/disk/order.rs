@@ -76,6 +76,11 @@ impl Busy {
 }
 
 impl Footprint {
+    /// That of a write or read.
+    pub(super) fn of_content(dir: u16, path: Arc<str>) -> Self {
+        Self { manner: Manner::Content, dir, paths: [Some(path), None] }
+    }
+
     fn each(&self) -> impl Iterator<Item = &Arc<str>> {
         self.paths.iter().flatten()
     }

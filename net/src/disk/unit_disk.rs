@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 use std::time::Duration;
 
-use dohle_core::disk::{DiskOp, IoDone};
+use dohle_core::disk::{DiskOp, FileId, IoDone};
 use dohle_core::time::Instant;
 
 use super::blocking::Pool;
@@ -65,7 +65,7 @@ impl UnitDisk {
     pub fn submit(&mut self, op: DiskOp, done: &mut impl FnMut(IoDone)) {
         match op {
             DiskOp::Open { file, path } => self.files.open(file, &path),
-            DiskOp::Close { file } => self.files.close(file, self.clock.mono()),
+            DiskOp::Close { file } => self.on_close(file),
             op => {
                 let job = self.job(op);
                 let print = job.footprint();
@@ -77,6 +77,13 @@ impl UnitDisk {
                 }
             }
         }
+    }
+
+    fn on_close(&mut self, file: FileId) {
+        let Some(slot) = self.files.slot(file) else { return };
+        let print = Footprint::of_content(slot.dir(), slot.path());
+        let settled = !self.busy.blocks(&print) && !self.queued.blocks(&print);
+        self.files.close(file, self.clock.mono(), settled);
     }
 
     /// Something ended on the pool: what waited for it goes on.

@@ -94,7 +94,8 @@ fn produce(compression: Compression) -> ProduceRequest {
     }
     let bytes = builder.build(&NativeCodecs).expect("a batch");
     let data = PartitionProduceData { index: 0, records: Some(Records::Bytes(bytes)) };
-    let topic = TopicProduceData { name: "t".into(), partition_data: vec![data], ..Default::default() };
+    let topic =
+        TopicProduceData { name: "t".into(), partition_data: vec![data], ..Default::default() };
     ProduceRequest { acks: -1, timeout_ms: 1, topic_data: vec![topic], ..Default::default() }
 }
 
@@ -144,7 +145,9 @@ fn mutate(frame: &Bytes, dice: &mut Dice) -> Bytes {
     let mut bytes = frame.to_vec();
     match dice.roll(6) {
         0 => bytes.truncate(dice.roll(bytes.len())),
-        1 => bytes = (0..dice.roll(200)).map(|_| u8::try_from(dice.roll(256)).unwrap_or(0)).collect(),
+        1 => {
+            bytes = (0..dice.roll(200)).map(|_| u8::try_from(dice.roll(256)).unwrap_or(0)).collect()
+        }
         2 if bytes.len() > 14 => {
             // A length field of up to 2^31 somewhere behind the header.
             let at = 8 + dice.roll(bytes.len() - 12);

@@ -14,10 +14,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("dohle-client", &["dohle-wire"]),
     ("dohle-jepsen", &[]),
     ("dohle-net", &["dohle-wire", "dohle-codec", "dohle-core", "dohle-client"]),
-    (
-        "dohle-sim",
-        &["dohle-wire", "dohle-codec", "dohle-core", "dohle-client", "dohle-jepsen"],
-    ),
+    ("dohle-sim", &["dohle-wire", "dohle-codec", "dohle-core", "dohle-client", "dohle-jepsen"]),
     (
         "dohle",
         &[
@@ -36,8 +33,25 @@ const ALLOWED: &[(&str, &[&str])] = &[
 /// Crates that no pure crate reaches, however far down: runtimes, the operating system, clocks,
 /// randomness.
 const IMPURE: &[&str] = &[
-    "tokio", "mio", "libc", "rustix", "nix", "socket2", "getrandom", "rand", "chrono", "time",
-    "parking_lot", "crossbeam", "futures", "async-std", "rayon", "uuid", "ahash", "zstd", "lz4",
+    "tokio",
+    "mio",
+    "libc",
+    "rustix",
+    "nix",
+    "socket2",
+    "getrandom",
+    "rand",
+    "chrono",
+    "time",
+    "parking_lot",
+    "crossbeam",
+    "futures",
+    "async-std",
+    "rayon",
+    "uuid",
+    "ahash",
+    "zstd",
+    "lz4",
 ];
 
 const PURE: &[&str] = &["dohle-wire", "dohle-core", "dohle-client", "dohle-jepsen"];

@@ -80,8 +80,18 @@ fn nothing_is_left_for_later() {
 #[test]
 fn pure_crates_use_no_clock_no_files_no_threads() {
     let banned = [
-        "std::fs", "std::net", "std::thread", "std::env", "SystemTime", "std::time::Instant",
-        "HashMap", "HashSet", "thread_local", "static mut", "f32", "println!",
+        "std::fs",
+        "std::net",
+        "std::thread",
+        "std::env",
+        "SystemTime",
+        "std::time::Instant",
+        "HashMap",
+        "HashSet",
+        "thread_local",
+        "static mut",
+        "f32",
+        "println!",
     ];
     let pure = ["core/src/", "core/wire/src/", "client/src/", "jepsen/src/"];
     for (path, text) in files(".rs") {

@@ -1,0 +1,205 @@
+//! `dohle log`: looks at the files of a data directory, offline. Never writes.
+
+mod index;
+mod out;
+mod record;
+mod segment;
+mod snapshot;
+mod text;
+
+#[cfg(test)]
+mod tests;
+
+use std::fs;
+use std::io::{self, BufWriter, Write};
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use clap::Subcommand;
+
+use self::out::Out;
+use self::segment::Wish;
+
+/// What to do with the files of a data directory.
+#[derive(clap::Args, Debug)]
+pub(crate) struct Args {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand, Debug)]
+enum Command {
+    /// Print what is in the files of logs; exit with 1 if anything in them is damaged.
+    ///
+    /// Understands segments (.log), their indexes (.index, .timeindex, .txnindex), snapshots of
+    /// producers (.snapshot) and of the metadata log (.checkpoint), checkpoints of offsets and
+    /// epochs, quorum-state, meta.properties and partition.metadata. A folder stands for all of
+    /// these in it and below. Records of the metadata log are always decoded.
+    Dump(DumpArgs),
+}
+
+#[derive(clap::Args, Debug)]
+struct DumpArgs {
+    /// Files or folders.
+    #[arg(required = true)]
+    paths: Vec<PathBuf>,
+    /// Print the records of segments, not only their batches.
+    #[arg(long)]
+    print_data: bool,
+    /// Print one JSON object a line.
+    #[arg(long)]
+    json: bool,
+}
+
+/// Runs `dohle log`.
+pub(crate) fn run(args: &Args) -> ExitCode {
+    match &args.command {
+        Command::Dump(args) => match dump(args, BufWriter::new(io::stdout().lock())) {
+            Ok(0) => ExitCode::SUCCESS,
+            Ok(damages) => {
+                eprintln!(
+                    "dohle: {damages} damaged {}",
+                    if damages == 1 { "place" } else { "places" }
+                );
+                ExitCode::from(1)
+            }
+            // Whoever read the output has seen enough.
+            Err(Failure::Output(error)) if error.kind() == io::ErrorKind::BrokenPipe => {
+                ExitCode::SUCCESS
+            }
+            Err(Failure::Output(error)) => {
+                failed(&format!("the output cannot be written: {error}"))
+            }
+            Err(Failure::Path(path, error)) => {
+                failed(&format!("{} cannot be read: {error}", path.display()))
+            }
+            Err(Failure::Unknown(path)) => failed(&format!(
+                "{} is no file of a log; expected one of .log .index .timeindex .txnindex \
+                 .snapshot .checkpoint, a checkpoint, quorum-state, meta.properties, \
+                 partition.metadata, or a folder",
+                path.display()
+            )),
+        },
+    }
+}
+
+fn failed(problem: &str) -> ExitCode {
+    eprintln!("dohle: {problem}");
+    ExitCode::from(1)
+}
+
+#[derive(Debug)]
+enum Failure {
+    Output(io::Error),
+    Path(PathBuf, io::Error),
+    Unknown(PathBuf),
+}
+
+/// Prints everything at `paths`; gives the number of damages.
+fn dump(args: &DumpArgs, to: impl Write) -> Result<u64, Failure> {
+    let mut out = Out::new(to, args.json);
+    for path in &args.paths {
+        if path.is_dir() {
+            for file in files_below(path).map_err(|error| Failure::Path(path.clone(), error))? {
+                one(&file, args, &mut out)?;
+            }
+        } else if !one(path, args, &mut out)? {
+            return Err(Failure::Unknown(path.clone()));
+        }
+    }
+    out.flush().map_err(Failure::Output)?;
+    Ok(out.damages())
+}
+
+/// All files in and below a folder, sorted; links are not followed.
+fn files_below(folder: &Path) -> io::Result<Vec<PathBuf>> {
+    let (mut folders, mut files) = (vec![folder.to_owned()], Vec::new());
+    while let Some(folder) = folders.pop() {
+        for entry in fs::read_dir(folder)? {
+            let entry = entry?;
+            let kind = entry.file_type()?;
+            if kind.is_dir() {
+                folders.push(entry.path());
+            } else if kind.is_file() {
+                files.push(entry.path());
+            }
+        }
+    }
+    files.sort();
+    Ok(files)
+}
+
+/// What a file is, by its name.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+enum Kind {
+    Segment,
+    OffsetIndex,
+    TimeIndex,
+    AbortedIndex,
+    Producers,
+    Offsets,
+    Epochs,
+    Json,
+    Properties,
+}
+
+impl Kind {
+    fn of(path: &Path) -> Option<Self> {
+        let name = path.file_name()?.to_str()?;
+        match name {
+            "recovery-point-offset-checkpoint"
+            | "log-start-offset-checkpoint"
+            | "replication-offset-checkpoint"
+            | "cleaner-offset-checkpoint" => Some(Self::Offsets),
+            "leader-epoch-checkpoint" => Some(Self::Epochs),
+            "quorum-state" | ".kafka_cleanshutdown" => Some(Self::Json),
+            "meta.properties" | "partition.metadata" => Some(Self::Properties),
+            _ => match path.extension()?.to_str()? {
+                "log" | "checkpoint" => Some(Self::Segment),
+                "index" => Some(Self::OffsetIndex),
+                "timeindex" => Some(Self::TimeIndex),
+                "txnindex" => Some(Self::AbortedIndex),
+                "snapshot" => Some(Self::Producers),
+                _ => None,
+            },
+        }
+    }
+}
+
+/// Prints one file; gives whether it is one of a kind that this command knows.
+fn one<W: Write>(path: &Path, args: &DumpArgs, out: &mut Out<W>) -> Result<bool, Failure> {
+    let Some(kind) = Kind::of(path) else { return Ok(false) };
+    // What comes out of a read and what comes out of a write must be told apart: only the former
+    // has to do with the file.
+    fs::File::open(path).map_err(|error| Failure::Path(path.to_owned(), error))?;
+    out.file(&path.display().to_string()).map_err(Failure::Output)?;
+    let base = base_offset(path);
+    let printed = match kind {
+        Kind::Segment => {
+            segment::dump(path, Wish { data: args.print_data, metadata: is_metadata(path) }, out)
+        }
+        Kind::OffsetIndex => index::offsets(path, base, out),
+        Kind::TimeIndex => index::times(path, base, out),
+        Kind::AbortedIndex => index::aborted(path, out),
+        Kind::Producers => snapshot::dump(path, out),
+        Kind::Offsets => text::offsets(path, out),
+        Kind::Epochs => text::epochs(path, out),
+        Kind::Json => text::json(path, "state", out),
+        Kind::Properties => text::properties(path, out),
+    };
+    printed.map_err(Failure::Output)?;
+    Ok(true)
+}
+
+/// Whether a file holds records of the metadata log.
+fn is_metadata(path: &Path) -> bool {
+    let folder = path.parent().and_then(Path::file_name);
+    folder.is_some_and(|name| name == "__cluster_metadata-0")
+        || path.extension().is_some_and(|extension| extension == "checkpoint")
+}
+
+/// The offset that the name of a file starts with; 0 without one.
+fn base_offset(path: &Path) -> i64 {
+    let stem = path.file_stem().and_then(|stem| stem.to_str()).unwrap_or_default();
+    stem.parse().unwrap_or(0)
+}

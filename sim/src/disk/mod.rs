@@ -1,0 +1,322 @@
+//! A node's disks: every [`DiskOp`], by the contract written beside it.
+//!
+//! An operation is *submitted*, takes *effect* at a drawn time and *completes* at another.
+//! Operations of one unit on one file (or on a folder around it) take effect in the order
+//! submitted, all others in any order. A crash between these moments leaves what a real disk
+//! could leave ([`crash`]).
+//!
+//! Breaches of the contract by the core (a closed file asked for, two `Put`s of one path under
+//! way) are assertion failures.
+
+mod crash;
+mod tree;
+
+use std::collections::BTreeMap;
+
+use bytes::Bytes;
+use dohle_core::disk::{DiskOp, FileId, FilePath, IoDone, IoError, IoOk};
+use dohle_core::log::locate::{LocatePlan, ReadAt, locate};
+use dohle_wire::codec::Hole;
+use dohle_wire::id::Timestamp;
+
+use crate::choice::{Choices, Stream};
+pub use crash::Crash;
+pub use tree::{Inode, Tree};
+
+/// How fast a disk is: typical times in nanoseconds of true time.
+#[derive(Copy, Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+pub struct DiskSpeed {
+    /// Writes and reads take no time at all, as through a warm page cache.
+    pub inline: bool,
+    /// A write into the page cache, a read.
+    pub cached: u64,
+    /// A sync or another operation that waits for the medium.
+    pub medium: u64,
+}
+
+/// An operation between submission and effect.
+#[derive(Clone, Debug)]
+struct Pending {
+    ticket: u64,
+    op: DiskOp,
+    due: u64,
+    told: u64,
+}
+
+/// A file as a unit has opened it.
+#[derive(Clone, Debug)]
+struct Opened {
+    path: FilePath,
+    inode: Option<Inode>,
+    closed: bool,
+}
+
+/// When the latest operation on a path takes effect and is told.
+#[derive(Copy, Clone, Debug, Default)]
+struct Busy {
+    effect: u64,
+    told: u64,
+}
+
+/// All disks of one node.
+#[derive(Clone, Debug)]
+pub struct SimDisk {
+    tree: Tree,
+    speed: DiskSpeed,
+    files: BTreeMap<FileId, Opened>,
+    pending: BTreeMap<u64, Pending>,
+    busy: BTreeMap<(u16, FilePath), Busy>,
+    next_ticket: u64,
+}
+
+impl SimDisk {
+    /// Empty disks.
+    #[must_use]
+    pub fn new(speed: DiskSpeed) -> Self {
+        Self {
+            tree: Tree::default(),
+            speed,
+            files: BTreeMap::new(),
+            pending: BTreeMap::new(),
+            busy: BTreeMap::new(),
+            next_ticket: 0,
+        }
+    }
+
+    /// What lies on them.
+    #[must_use]
+    pub fn tree(&self) -> &Tree {
+        &self.tree
+    }
+
+    /// Operations that have not taken effect, in the order in which they will.
+    pub fn under_way(&self) -> impl Iterator<Item = &DiskOp> {
+        let mut list: Vec<&Pending> = self.pending.values().collect();
+        list.sort_by_key(|pending| (pending.due, pending.ticket));
+        list.into_iter().map(|pending| &pending.op)
+    }
+
+    /// The path that a unit opened a file by.
+    #[must_use]
+    pub fn path_of(&self, file: FileId) -> Option<&FilePath> {
+        self.files.get(&file).map(|opened| &opened.path)
+    }
+
+    /// Takes an operation of unit `unit` on. Returns its ticket and when it takes effect, nothing
+    /// for one that is done at once.
+    pub fn submit(
+        &mut self,
+        unit: u16,
+        op: DiskOp,
+        time: u64,
+        choices: &mut Choices,
+    ) -> Option<(u64, u64)> {
+        match &op {
+            DiskOp::Open { file, path } => self.open(*file, path),
+            DiskOp::Close { file } => self.opened(*file).closed = true,
+            _ => return Some(self.enqueue(unit, op, time, choices)),
+        }
+        None
+    }
+
+    fn open(&mut self, file: FileId, path: &FilePath) {
+        let opened = Opened { path: path.clone(), inode: self.tree.find(path), closed: false };
+        assert!(self.files.insert(file, opened).is_none(), "file id {file:?} used twice");
+    }
+
+    fn opened(&mut self, file: FileId) -> &mut Opened {
+        let opened = self.files.get_mut(&file);
+        let opened = opened.unwrap_or_else(|| panic!("{file:?} was never opened"));
+        assert!(!opened.closed, "{} asked for after it was closed", opened.path.path);
+        opened
+    }
+
+    fn enqueue(&mut self, unit: u16, op: DiskOp, time: u64, choices: &mut Choices) -> (u64, u64) {
+        self.assert_only_put(&op);
+        if self.busy.len() > 64 {
+            self.busy.retain(|_, busy| busy.told > time);
+        }
+        let mut due = time + self.latency(&op, choices);
+        let mut told = due;
+        if !self.speed.inline && choices.chance(Stream::Disk, "late-completion", 150_000) {
+            told += choices.heavy(Stream::Disk, "completion", self.speed.cached);
+        }
+        let paths = self.paths(&op);
+        for path in paths.iter().flatten() {
+            let before = self.busy_around(unit, path);
+            due = due.max(before.effect);
+            told = told.max(due).max(before.told);
+        }
+        for path in paths.into_iter().flatten() {
+            self.busy.insert((unit, path), Busy { effect: due, told });
+        }
+        self.next_ticket += 1;
+        let ticket = self.next_ticket;
+        self.pending.insert(ticket, Pending { ticket, op, due, told });
+        (ticket, due)
+    }
+
+    fn assert_only_put(&self, op: &DiskOp) {
+        let DiskOp::Put { path, .. } = op else { return };
+        let same = |other: &Pending| matches!(&other.op, DiskOp::Put { path: p, .. } if p == path);
+        assert!(!self.pending.values().any(same), "two Puts of {} under way", path.path);
+    }
+
+    fn latency(&self, op: &DiskOp, choices: &mut Choices) -> u64 {
+        match op {
+            DiskOp::Open { .. } | DiskOp::Close { .. } => 0,
+            DiskOp::Write { .. } | DiskOp::Read { .. } | DiskOp::Locate { .. }
+                if self.speed.inline =>
+            {
+                0
+            }
+            DiskOp::Write { .. }
+            | DiskOp::Read { .. }
+            | DiskOp::Get { .. }
+            | DiskOp::List { .. }
+            | DiskOp::Locate { .. } => choices.heavy(Stream::Disk, "cached", self.speed.cached),
+            DiskOp::Sync { .. }
+            | DiskOp::Truncate { .. }
+            | DiskOp::Put { .. }
+            | DiskOp::Remove { .. }
+            | DiskOp::Rename { .. } => choices.heavy(Stream::Disk, "medium", self.speed.medium),
+        }
+    }
+
+    /// The paths that an operation is about.
+    fn paths(&mut self, op: &DiskOp) -> [Option<FilePath>; 2] {
+        match op {
+            DiskOp::Open { path, .. }
+            | DiskOp::Get { path, .. }
+            | DiskOp::Put { path, .. }
+            | DiskOp::Remove { path, .. }
+            | DiskOp::List { path, .. } => [Some(path.clone()), None],
+            DiskOp::Rename { from, to, .. } => [Some(from.clone()), Some(to.clone())],
+            DiskOp::Close { file }
+            | DiskOp::Write { file, .. }
+            | DiskOp::Sync { file, .. }
+            | DiskOp::Truncate { file, .. }
+            | DiskOp::Read { file, .. } => [Some(self.opened(*file).path.clone()), None],
+            DiskOp::Locate { plan, .. } => [Some(self.opened(plan.file).path.clone()), None],
+        }
+    }
+
+    /// When everything before an operation on `path` has taken effect and is told.
+    fn busy_around(&self, unit: u16, path: &FilePath) -> Busy {
+        let related =
+            |other: &FilePath| tree::is_within(other, path) || tree::is_within(path, other);
+        self.busy.iter().filter(|((owner, other), _)| *owner == unit && related(other)).fold(
+            Busy::default(),
+            |latest, (_, busy)| Busy {
+                effect: latest.effect.max(busy.effect),
+                told: latest.told.max(busy.told),
+            },
+        )
+    }
+
+    /// Lets a submitted operation take effect. Returns its completion and when that is told;
+    /// nothing when a crash took the operation away.
+    pub fn effect(&mut self, ticket: u64, now: Timestamp) -> Option<(IoDone, u64)> {
+        let pending = self.pending.remove(&ticket)?;
+        let id = pending.op.id()?;
+        let result = self.execute(&pending.op, now);
+        Some((IoDone { id, result }, pending.told))
+    }
+
+    /// The bytes of a range that was handed out; `None` where the file is shorter.
+    #[must_use]
+    pub fn hole(&self, hole: &Hole) -> Option<Bytes> {
+        let inode = self.files.get(&FileId(hole.file))?.inode?;
+        let bytes = self.tree.read(inode, hole.position, u64::from(hole.len));
+        (bytes.len() == hole.len as usize).then_some(bytes)
+    }
+
+    fn inode_for_write(&mut self, file: FileId) -> Inode {
+        let opened = self.files.get_mut(&file).unwrap_or_else(|| panic!("{file:?} not open"));
+        *opened.inode.get_or_insert_with(|| self.tree.create(&opened.path))
+    }
+
+    fn inode(&mut self, file: FileId) -> Option<Inode> {
+        let opened = self.files.get_mut(&file)?;
+        if opened.inode.is_none() {
+            opened.inode = self.tree.find(&opened.path);
+        }
+        opened.inode
+    }
+
+    fn execute(&mut self, op: &DiskOp, now: Timestamp) -> Result<IoOk, IoError> {
+        match op {
+            DiskOp::Open { .. } | DiskOp::Close { .. } => Ok(IoOk::Done),
+            DiskOp::Write { file, position, data, .. } => {
+                let inode = self.inode_for_write(*file);
+                let whole = match &data[..] {
+                    [one] => one.clone(),
+                    parts => Bytes::from(parts.concat()),
+                };
+                self.tree.write(inode, *position, whole, now);
+                Ok(IoOk::Done)
+            }
+            DiskOp::Sync { file, .. } => {
+                if let Some(inode) = self.inode(*file) {
+                    self.tree.sync(inode);
+                }
+                Ok(IoOk::Done)
+            }
+            DiskOp::Truncate { file, len, .. } => {
+                let inode = self.inode(*file).ok_or_else(absent)?;
+                self.tree.truncate(inode, *len);
+                Ok(IoOk::Done)
+            }
+            DiskOp::Read { file, position, len, .. } => {
+                let inode = self.inode(*file).ok_or_else(absent)?;
+                Ok(IoOk::Read(self.tree.read(inode, *position, u64::from(*len))))
+            }
+            DiskOp::Get { path, .. } => {
+                Ok(IoOk::Content(self.tree.content(path).map(Bytes::copy_from_slice)))
+            }
+            DiskOp::Put { path, data, durable, .. } => {
+                self.tree.replace(path, data.clone(), *durable, now);
+                Ok(IoOk::Done)
+            }
+            DiskOp::Remove { path, .. } => {
+                self.tree.remove(path);
+                Ok(IoOk::Done)
+            }
+            DiskOp::Rename { from, to, .. } => {
+                self.tree.rename(from, to);
+                Ok(IoOk::Done)
+            }
+            DiskOp::List { path, .. } => Ok(IoOk::Listing(self.tree.list(path))),
+            DiskOp::Locate { plan, .. } => self.locate(plan),
+        }
+    }
+
+    fn locate(&mut self, plan: &LocatePlan) -> Result<IoOk, IoError> {
+        let inode = self.inode(plan.file).ok_or_else(absent)?;
+        let mut reader = SegmentReader { tree: &self.tree, inode };
+        Ok(IoOk::Located(locate(plan, &mut reader)?))
+    }
+}
+
+fn absent() -> IoError {
+    IoError::Failed("no such file".to_owned())
+}
+
+/// Reads a segment for [`locate`].
+struct SegmentReader<'a> {
+    tree: &'a Tree,
+    inode: Inode,
+}
+
+impl ReadAt for SegmentReader<'_> {
+    fn read(&mut self, position: u64, len: u32) -> Result<Bytes, IoError> {
+        Ok(self.tree.read(self.inode, position, u64::from(len)))
+    }
+
+    fn get(&mut self, path: &FilePath) -> Result<Option<Bytes>, IoError> {
+        Ok(self.tree.content(path).map(Bytes::copy_from_slice))
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,228 @@
+use dohle_core::disk::{FileIds, IoId, What};
+
+use super::*;
+
+const SLOW: DiskSpeed = DiskSpeed { inline: false, cached: 10_000, medium: 1_000_000 };
+
+struct Bench {
+    disk: SimDisk,
+    choices: Choices,
+    ids: FileIds,
+    time: u64,
+}
+
+fn id() -> IoId {
+    IoId { owner: 0, generation: 0, what: What::Append, end: 0 }
+}
+
+fn path(name: &str) -> FilePath {
+    FilePath::new(0, name)
+}
+
+impl Bench {
+    fn new(seed: u64) -> Self {
+        Self {
+            disk: SimDisk::new(SLOW),
+            choices: Choices::new(seed),
+            ids: FileIds::of_unit(1),
+            time: 0,
+        }
+    }
+
+    fn open(&mut self, name: &str) -> FileId {
+        let file = self.ids.fresh();
+        self.submit(DiskOp::Open { file, path: path(name) });
+        file
+    }
+
+    fn submit(&mut self, op: DiskOp) -> Option<(u64, u64)> {
+        self.disk.submit(1, op, self.time, &mut self.choices)
+    }
+
+    fn run(&mut self, op: DiskOp) -> Result<IoOk, IoError> {
+        let (ticket, due) = self.submit(op).expect("completes");
+        let (done, told) = self.disk.effect(ticket, Timestamp(0)).expect("not lost");
+        assert!(told >= due);
+        self.time = told;
+        done.result
+    }
+
+    fn write(&mut self, file: FileId, position: u64, text: &str) {
+        let data = vec![Bytes::copy_from_slice(text.as_bytes())];
+        self.run(DiskOp::Write { id: id(), file, position, data }).expect("written");
+    }
+
+    fn crash(&mut self, crash: Crash) {
+        self.disk.crash(crash, &mut self.choices, Timestamp(0));
+    }
+
+    fn content(&self, name: &str) -> Option<&[u8]> {
+        self.disk.tree().content(&path(name))
+    }
+}
+
+#[test]
+fn written_data_survives_a_kill() {
+    for seed in 0..50 {
+        let mut bench = Bench::new(seed);
+        let file = bench.open("t-0/a.log");
+        bench.write(file, 0, "one");
+        bench.write(file, 3, "two");
+        bench.crash(Crash::Kill);
+        assert_eq!(bench.content("t-0/a.log"), Some(&b"onetwo"[..]));
+    }
+}
+
+#[test]
+fn synced_data_and_its_name_survive_a_loss_of_power() {
+    for seed in 0..50 {
+        let mut bench = Bench::new(seed);
+        let file = bench.open("t-0/a.log");
+        bench.write(file, 0, "one");
+        bench.run(DiskOp::Sync { id: id(), file }).expect("synced");
+        bench.write(file, 3, "two");
+        bench.crash(Crash::Power);
+        assert!(bench.content("t-0/a.log").expect("kept").starts_with(b"one"));
+    }
+}
+
+#[test]
+fn everything_that_can_become_of_an_unsynced_file_does() {
+    let (mut gone, mut empty, mut torn, mut whole, mut zeros) = (0, 0, 0, 0, 0);
+    for seed in 0..300 {
+        let mut bench = Bench::new(seed);
+        let file = bench.open("t-0/a.log");
+        bench.write(file, 0, "0123456789");
+        bench.crash(Crash::Power);
+        match bench.content("t-0/a.log") {
+            None => gone += 1,
+            Some(b"") => empty += 1,
+            Some(b"0123456789") => whole += 1,
+            Some(b"\0\0\0\0\0\0\0\0\0\0") => zeros += 1,
+            Some(_) => torn += 1,
+        }
+    }
+    for count in [gone, empty, torn, whole, zeros] {
+        assert!(count > 0, "gone {gone} empty {empty} torn {torn} whole {whole} zeros {zeros}");
+    }
+}
+
+#[test]
+fn a_durable_put_leaves_the_old_content_or_the_new() {
+    let mut seen = std::collections::BTreeSet::new();
+    for seed in 0..100 {
+        let mut bench = Bench::new(seed);
+        let put = |data: &'static [u8]| DiskOp::Put {
+            id: id(),
+            path: path("checkpoint"),
+            data: Bytes::from_static(data),
+            durable: true,
+        };
+        bench.run(put(b"old")).expect("put");
+        bench.submit(put(b"new"));
+        bench.crash(Crash::Power);
+        seen.insert(bench.content("checkpoint").expect("there").to_vec());
+    }
+    assert_eq!(seen.into_iter().collect::<Vec<_>>(), [b"new".to_vec(), b"old".to_vec()]);
+}
+
+#[test]
+fn a_removed_file_may_come_back_and_a_renamed_one_may_not() {
+    let mut back = 0;
+    for seed in 0..50 {
+        let mut bench = Bench::new(seed);
+        for name in ["t-0/a", "t-0/b"] {
+            let file = bench.open(name);
+            bench.write(file, 0, "x");
+            bench.run(DiskOp::Sync { id: id(), file }).expect("synced");
+        }
+        bench.run(DiskOp::Remove { id: id(), path: path("t-0/a") }).expect("removed");
+        bench
+            .run(DiskOp::Rename { id: id(), from: path("t-0"), to: path("u-0") })
+            .expect("renamed");
+        bench.crash(Crash::Power);
+        assert_eq!(bench.content("t-0/b"), None);
+        assert_eq!(bench.content("u-0/b"), Some(&b"x"[..]));
+        back += usize::from(bench.content("u-0/a").is_some());
+    }
+    assert!((1..50).contains(&back), "came back {back} times");
+}
+
+#[test]
+fn operations_on_one_file_or_its_folder_keep_their_order() {
+    for seed in 0..50 {
+        let mut bench = Bench::new(seed);
+        let file = bench.open("t-0/a");
+        let data = vec![Bytes::from_static(b"x")];
+        let ops = [
+            DiskOp::Write { id: id(), file, position: 0, data },
+            DiskOp::Sync { id: id(), file },
+            DiskOp::List { id: id(), path: path("t-0") },
+            DiskOp::Remove { id: id(), path: path("t-0") },
+            DiskOp::Get { id: id(), path: path("t-0/a") },
+        ];
+        let dues: Vec<u64> =
+            ops.into_iter().map(|op| bench.submit(op).expect("completes").1).collect();
+        assert!(dues.is_sorted(), "{dues:?}");
+    }
+}
+
+#[test]
+fn operations_on_other_files_overtake() {
+    let overtaken = (0..50).filter(|seed| {
+        let mut bench = Bench::new(*seed);
+        let (a, b) = (bench.open("t-0/a"), bench.open("t-0/b"));
+        let slow = bench.submit(DiskOp::Sync { id: id(), file: a }).expect("completes").1;
+        slow > bench.submit(DiskOp::Sync { id: id(), file: b }).expect("completes").1
+    });
+    assert!(overtaken.count() > 5);
+}
+
+#[test]
+fn an_interrupted_write_leaves_a_beginning() {
+    let mut lengths = std::collections::BTreeSet::new();
+    for seed in 0..200 {
+        let mut bench = Bench::new(seed);
+        let file = bench.open("a");
+        let data = vec![Bytes::from_static(b"01"), Bytes::from_static(b"23")];
+        bench.submit(DiskOp::Write { id: id(), file, position: 0, data });
+        bench.crash(Crash::Kill);
+        let left = bench.content("a").unwrap_or_default();
+        assert!(b"0123".starts_with(left));
+        lengths.insert(left.len());
+    }
+    assert_eq!(lengths.into_iter().collect::<Vec<_>>(), [0, 1, 2, 3, 4]);
+}
+
+#[test]
+fn listing_shows_names_kinds_and_lengths() {
+    let mut bench = Bench::new(1);
+    let file = bench.open("t-0/a.log");
+    bench.write(file, 2, "x");
+    let root = bench.disk.tree().list(&path("")).expect("root");
+    assert_eq!(root.len(), 1);
+    assert!(root[0].is_dir && root[0].name == "t-0");
+    let inside = bench.disk.tree().list(&path("t-0")).expect("folder");
+    assert!(!inside[0].is_dir && inside[0].name == "a.log" && inside[0].len == 3);
+    assert_eq!(bench.disk.tree().list(&path("u-0")), None);
+}
+
+#[test]
+fn ranges_of_a_removed_file_stay_readable() {
+    let mut bench = Bench::new(1);
+    let file = bench.open("a");
+    bench.write(file, 0, "0123");
+    bench.run(DiskOp::Remove { id: id(), path: path("a") }).expect("removed");
+    let hole = Hole { file: file.0, position: 1, len: 2 };
+    assert_eq!(bench.disk.hole(&hole), Some(Bytes::from_static(b"12")));
+    assert_eq!(bench.disk.hole(&Hole { len: 4, ..hole }), None);
+}
+
+#[test]
+#[should_panic(expected = "asked for after it was closed")]
+fn a_closed_file_must_not_be_asked_for() {
+    let mut bench = Bench::new(1);
+    let file = bench.open("a");
+    bench.submit(DiskOp::Close { file });
+    bench.submit(DiskOp::Sync { id: id(), file });
+}

@@ -1,0 +1,307 @@
+//! Files and folders in two images: what processes see, and what a loss of power leaves for sure.
+//!
+//! *Live* is the page cache and the directory tree as system calls show it. *Durable* is what has
+//! been synced. Between them lie changes that a loss of power may keep, drop or tear
+//! ([`super::crash`]).
+//!
+//! Invariants: durable content plus the pending changes in order is the live content; every entry
+//! of either image has its folders in the same image.
+
+use std::collections::BTreeMap;
+
+use bytes::Bytes;
+use dohle_core::disk::{DirEntry, FilePath};
+use dohle_wire::id::Timestamp;
+
+/// A file's identity, whatever its name is now.
+#[derive(Copy, Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Inode(pub(super) u64);
+
+/// What a name stands for.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub(super) enum Entry {
+    Dir,
+    File(Inode),
+}
+
+/// One un-synced change of a file.
+#[derive(Clone, Debug)]
+pub(super) struct Change {
+    pub(super) at: u64,
+    pub(super) bytes: Bytes,
+}
+
+/// One file.
+#[derive(Clone, Debug, Default)]
+pub(super) struct File {
+    pub(super) live: Vec<u8>,
+    pub(super) durable: Vec<u8>,
+    pub(super) pending: Vec<Change>,
+    pub(super) path: Option<FilePath>,
+    pub(super) modified: Timestamp,
+}
+
+impl File {
+    fn write(&mut self, at: u64, bytes: Bytes) {
+        overwrite(&mut self.live, at, &bytes);
+        self.pending.push(Change { at, bytes });
+    }
+
+    fn sync(&mut self) {
+        for change in self.pending.drain(..) {
+            overwrite(&mut self.durable, change.at, &change.bytes);
+        }
+    }
+
+    fn cut(&mut self, len: u64) {
+        self.live.truncate(len as usize);
+        self.durable.truncate(len as usize);
+        self.pending.retain_mut(|change| {
+            let room = len.saturating_sub(change.at).min(change.bytes.len() as u64);
+            change.bytes.truncate(room as usize);
+            room > 0
+        });
+    }
+}
+
+/// Puts `bytes` at `at`, with zeros before it where the content was shorter.
+pub(super) fn overwrite(content: &mut Vec<u8>, at: u64, bytes: &[u8]) {
+    let (from, to) = (at as usize, at as usize + bytes.len());
+    if content.len() < to {
+        content.resize(to, 0);
+    }
+    content[from..to].copy_from_slice(bytes);
+}
+
+/// All data directories of one node.
+#[derive(Clone, Debug, Default)]
+pub struct Tree {
+    pub(super) live: BTreeMap<FilePath, Entry>,
+    pub(super) durable: BTreeMap<FilePath, Entry>,
+    pub(super) files: BTreeMap<Inode, File>,
+    next: u64,
+}
+
+impl Tree {
+    /// The file of that name.
+    #[must_use]
+    pub fn find(&self, path: &FilePath) -> Option<Inode> {
+        match self.live.get(path) {
+            Some(Entry::File(inode)) => Some(*inode),
+            Some(Entry::Dir) | None => None,
+        }
+    }
+
+    /// The file of that name, made with its folders where there was none.
+    pub fn create(&mut self, path: &FilePath) -> Inode {
+        if let Some(inode) = self.find(path) {
+            return inode;
+        }
+        self.next += 1;
+        let inode = Inode(self.next);
+        for folder in folders(path) {
+            self.live.insert(folder, Entry::Dir);
+        }
+        self.live.insert(path.clone(), Entry::File(inode));
+        self.files.insert(inode, File { path: Some(path.clone()), ..File::default() });
+        inode
+    }
+
+    /// Writes into the page cache.
+    pub fn write(&mut self, inode: Inode, at: u64, bytes: Bytes, now: Timestamp) {
+        if let Some(file) = self.files.get_mut(&inode) {
+            file.write(at, bytes);
+            file.modified = now;
+        }
+    }
+
+    /// Makes a file's content and its name durable.
+    pub fn sync(&mut self, inode: Inode) {
+        let Some(file) = self.files.get_mut(&inode) else { return };
+        file.sync();
+        if let Some(path) = file.path.clone() {
+            for folder in folders(&path) {
+                self.durable.insert(folder, Entry::Dir);
+            }
+            self.durable.insert(path, Entry::File(inode));
+        }
+    }
+
+    /// Cuts a file, durably.
+    pub fn truncate(&mut self, inode: Inode, len: u64) {
+        if let Some(file) = self.files.get_mut(&inode) {
+            file.cut(len);
+        }
+    }
+
+    /// Replaces a file as a whole; the old content goes with its name.
+    pub fn replace(&mut self, path: &FilePath, content: Bytes, durable: bool, now: Timestamp) {
+        self.unlink(path);
+        let inode = self.create(path);
+        self.write(inode, 0, content, now);
+        if durable {
+            self.sync(inode);
+        }
+    }
+
+    /// Removes a file or folder with all it holds; a loss of power may bring it back.
+    pub fn remove(&mut self, path: &FilePath) {
+        for below in self.below(path) {
+            self.unlink(&below);
+        }
+        self.unlink(path);
+    }
+
+    /// Renames a file or folder in both images.
+    pub fn rename(&mut self, from: &FilePath, to: &FilePath) {
+        self.remove(to);
+        let moved = |path: &FilePath| -> Option<FilePath> {
+            let rest = path.path.strip_prefix(&*from.path)?;
+            (path.dir == from.dir && (rest.is_empty() || rest.starts_with('/')))
+                .then(|| FilePath::new(to.dir, format!("{}{rest}", to.path)))
+        };
+        for image in [&mut self.live, &mut self.durable] {
+            let gone: Vec<FilePath> =
+                image.keys().filter(|path| is_within(path, to)).cloned().collect();
+            for path in gone {
+                image.remove(&path);
+            }
+            let renamed: Vec<(FilePath, FilePath)> =
+                image.keys().filter_map(|path| Some((path.clone(), moved(path)?))).collect();
+            for (old, new) in renamed {
+                if let Some(entry) = image.remove(&old) {
+                    for folder in folders(&new) {
+                        image.insert(folder, Entry::Dir);
+                    }
+                    image.insert(new, entry);
+                }
+            }
+        }
+        for file in self.files.values_mut() {
+            if let Some(new) = file.path.as_ref().and_then(moved) {
+                file.path = Some(new);
+            }
+        }
+        // A file that was renamed has its new name for good, synced before or not.
+        if let Some(entry) = self.live.get(to) {
+            for folder in folders(to) {
+                self.durable.insert(folder, Entry::Dir);
+            }
+            self.durable.insert(to.clone(), *entry);
+        }
+    }
+
+    fn unlink(&mut self, path: &FilePath) {
+        if let Some(Entry::File(inode)) = self.live.remove(path)
+            && let Some(file) = self.files.get_mut(&inode)
+        {
+            file.path = None;
+        }
+    }
+
+    /// Up to `len` bytes of a file at `at`, fewer at its end.
+    #[must_use]
+    pub fn read(&self, inode: Inode, at: u64, len: u64) -> Bytes {
+        let Some(file) = self.files.get(&inode) else { return Bytes::new() };
+        let from = file.live.len().min(at as usize);
+        let to = file.live.len().min(from + len as usize);
+        Bytes::copy_from_slice(&file.live[from..to])
+    }
+
+    /// The content of the file of that name, as processes see it.
+    #[must_use]
+    pub fn content(&self, path: &FilePath) -> Option<&[u8]> {
+        self.files.get(&self.find(path)?).map(|file| &file.live[..])
+    }
+
+    /// The content that a loss of power now would leave for sure.
+    #[must_use]
+    pub fn durable_content(&self, path: &FilePath) -> Option<&[u8]> {
+        match self.durable.get(path) {
+            Some(Entry::File(inode)) => self.files.get(inode).map(|file| &file.durable[..]),
+            Some(Entry::Dir) | None => None,
+        }
+    }
+
+    /// What a folder holds, in name order.
+    #[must_use]
+    pub fn list(&self, path: &FilePath) -> Option<Vec<DirEntry>> {
+        let is_root = path.path.is_empty();
+        if !is_root && self.live.get(path) != Some(&Entry::Dir) {
+            return None;
+        }
+        let start = if is_root { 0 } else { path.path.len() + 1 };
+        let mut list: Vec<DirEntry> = self
+            .live
+            .iter()
+            .filter(|(below, _)| below.dir == path.dir && (is_root || is_within(below, path)))
+            .filter(|(below, _)| below.path.len() > start && !below.path[start..].contains('/'))
+            .map(|(below, entry)| self.dir_entry(&below.path[start..], *entry))
+            .collect();
+        list.sort_by(|a, b| a.name.cmp(&b.name));
+        Some(list)
+    }
+
+    fn dir_entry(&self, name: &str, entry: Entry) -> DirEntry {
+        let file = match entry {
+            Entry::Dir => None,
+            Entry::File(inode) => self.files.get(&inode),
+        };
+        DirEntry {
+            name: name.to_owned(),
+            is_dir: entry == Entry::Dir,
+            len: file.map_or(0, |file| file.live.len() as u64),
+            modified: file.map_or(Timestamp(0), |file| file.modified),
+        }
+    }
+
+    /// Everything inside a folder, files and folders, the deepest last.
+    pub(super) fn below(&self, path: &FilePath) -> Vec<FilePath> {
+        self.live.keys().filter(|below| *below != path && is_within(below, path)).cloned().collect()
+    }
+
+    /// Names of the files in a folder, in order, in the live or the durable image.
+    #[must_use]
+    pub fn names(&self, folder: &FilePath, durable: bool) -> Vec<String> {
+        let image = if durable { &self.durable } else { &self.live };
+        image
+            .iter()
+            .filter(|(path, entry)| **entry != Entry::Dir && is_within(path, folder))
+            .map(|(path, _)| path.path[folder.path.len() + 1..].to_owned())
+            .filter(|name| !name.contains('/'))
+            .collect()
+    }
+
+    /// Everything that the live image names.
+    pub fn paths(&self) -> impl Iterator<Item = &FilePath> {
+        self.live.keys()
+    }
+
+    /// Forgets files that no image names and nobody holds open.
+    pub(super) fn sweep(&mut self) {
+        let named: std::collections::BTreeSet<Inode> = self
+            .live
+            .values()
+            .chain(self.durable.values())
+            .filter_map(|entry| match entry {
+                Entry::Dir => None,
+                Entry::File(inode) => Some(*inode),
+            })
+            .collect();
+        self.files.retain(|inode, _| named.contains(inode));
+    }
+}
+
+/// Whether `path` is `folder` or lies in it.
+pub(super) fn is_within(path: &FilePath, folder: &FilePath) -> bool {
+    path.dir == folder.dir
+        && path
+            .path
+            .strip_prefix(&*folder.path)
+            .is_some_and(|rest| rest.is_empty() || rest.starts_with('/') || folder.path.is_empty())
+}
+
+/// The folders that a path lies in, the outermost first, without the data directory itself.
+pub(super) fn folders(path: &FilePath) -> impl Iterator<Item = FilePath> + '_ {
+    path.path.match_indices('/').map(|(at, _)| FilePath::new(path.dir, &path.path[..at]))
+}

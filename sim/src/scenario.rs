@@ -1,0 +1,214 @@
+//! Scenarios: what happens in a run, from an empty world to the last check.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use dohle_client::config::Acks;
+use dohle_codec::NativeCodecs;
+use dohle_core::config::broker::BrokerConfig;
+use dohle_core::mutant::Mutants;
+use dohle_wire::record::Codecs;
+
+use crate::choice::{Choices, Stream};
+use crate::clock::{Clock, SEC};
+use crate::disk::SimDisk;
+use crate::fault::{Fault, Nemesis};
+use crate::node::{Node, NodeSettings};
+use crate::oracle::{Oracles, Violation};
+use crate::swarm::Swarm;
+use crate::workload::{Changes, Kind, Reader, Setup, Task, Writer};
+use crate::world::{Event, Halt, World};
+
+/// The scenarios there are.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub enum Scenario {
+    /// One node, several clients, crashes.
+    Single,
+}
+
+/// After faults are over everything has to come to an end within this time.
+const LIVENESS_LIMIT: u64 = 120 * SEC;
+
+impl Scenario {
+    /// All of them.
+    pub const ALL: [Self; 1] = [Self::Single];
+
+    /// Its name on the command line.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Single => "single",
+        }
+    }
+
+    /// The scenario of that name.
+    #[must_use]
+    pub fn named(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|scenario| scenario.name() == name)
+    }
+
+    /// Draws a configuration, and makes the world in its first moment. `length` overrides how long
+    /// faults go on.
+    pub fn begin(
+        self,
+        mut choices: Choices,
+        length: Option<u64>,
+        mutants: Mutants,
+    ) -> (World, Swarm) {
+        let mut swarm = match self {
+            Self::Single => Swarm::single(&mut choices),
+        };
+        swarm.length = length.unwrap_or(swarm.length);
+        let world = populate(choices, &swarm, mutants);
+        (world, swarm)
+    }
+
+    /// Lets the run go its way.
+    ///
+    /// # Errors
+    /// A violation, or the event to stop at.
+    pub fn play(self, world: &mut World, swarm: &Swarm) -> Result<(), Halt> {
+        match self {
+            Self::Single => single(world, swarm),
+        }
+    }
+}
+
+fn codecs() -> Arc<dyn Codecs> {
+    Arc::new(NativeCodecs)
+}
+
+fn clock(world: &mut World, swarm: &Swarm) -> Clock {
+    if swarm.skewed_clocks { Clock::drawn(&mut world.kernel.choices) } else { Clock::exact() }
+}
+
+fn populate(choices: Choices, swarm: &Swarm, mutants: Mutants) -> World {
+    let mut world = World::new(choices, swarm.net, Oracles::new(swarm.fsync));
+    let (config, _) = BrokerConfig::from_properties(&swarm.properties)
+        .expect("the swarm draws valid configurations");
+    let settings = NodeSettings {
+        config: Arc::new(config),
+        shards: swarm.shards,
+        codecs: codecs(),
+        address: (Arc::from("node0"), 9092),
+        mail_delay: swarm.mail_delay,
+        mutants,
+    };
+    let node_clock = clock(&mut world, swarm);
+    world.add_node(Node::new(0, settings, SimDisk::new(swarm.disk), node_clock));
+    add_clients(&mut world, swarm);
+    let plan = Nemesis::plan(&mut world.kernel.choices, &swarm.faults, swarm.length - 2 * SEC);
+    for (at, fault) in plan {
+        world.kernel.at(2 * SEC + at, Event::Fault(0, fault));
+    }
+    world
+}
+
+fn add_clients(world: &mut World, swarm: &Swarm) {
+    let setup = Setup::new(swarm.topics.clone(), &mut world.kernel.choices);
+    world.add_actor(Box::new(setup), Clock::exact(), 0);
+    let clients = swarm.clients;
+    let mut next = 0;
+    let mut id = || {
+        next += 1;
+        next
+    };
+    let kinds = (0..clients.idempotent).map(|_| None).chain((0..clients.plain).map(Some));
+    for plain in kinds {
+        let choices = &mut world.kernel.choices;
+        let acks = [Acks::None, Acks::Leader, Acks::All];
+        let kind = match plain {
+            None => Kind::Idempotent,
+            Some(_) => Kind::Plain(choices.pick(Stream::Workload, "acks", &acks)),
+        };
+        let (topics, pause) = (swarm.topics.clone(), clients.pause);
+        let writer = Writer::new(id(), kind, topics, pause, codecs(), choices);
+        let clock = clock(world, swarm);
+        world.add_actor(Box::new(writer), clock, SEC);
+    }
+    for _ in 0..clients.consumers {
+        let choices = &mut world.kernel.choices;
+        let reader = Reader::new(id(), Task::Follow, &swarm.topics, codecs(), choices);
+        let clock = clock(world, swarm);
+        world.add_actor(Box::new(reader), clock, SEC);
+    }
+    if clients.admin {
+        let changes = Changes::new(id(), swarm.topics.clone(), &mut world.kernel.choices);
+        let clock = clock(world, swarm);
+        world.add_actor(Box::new(changes), clock, SEC);
+    }
+}
+
+/// Faults; then they heal, and every client comes to an end; somebody reads everything; the node
+/// stops cleanly and starts once more.
+fn single(world: &mut World, swarm: &Swarm) -> Result<(), Halt> {
+    world.run(swarm.length, |_| false)?;
+    world.heal();
+    settle(world, "to finish after faults ended")?;
+    let reader =
+        Reader::new(1_000, Task::Drain, &swarm.topics, codecs(), &mut world.kernel.choices);
+    world.add_actor(Box::new(reader), Clock::exact(), 0);
+    settle(world, "to read everything")?;
+    world.oracles.finish()?;
+    let life = world.nodes[0].life;
+    world.shutdown(0)?;
+    let limit = world.kernel.time + LIVENESS_LIMIT;
+    let again = |world: &World| world.nodes[0].life > life && world.nodes[0].is_ready();
+    if !world.run(limit, again)? {
+        return Err(Violation::new("liveness", "a clean stop and start did not end").into());
+    }
+    let node = &world.nodes[0];
+    world.oracles.replay(node)?;
+    world.oracles.claims(node)?;
+    Ok(())
+}
+
+/// Waits until the nodes serve and all actors are done.
+fn settle(world: &mut World, what: &str) -> Result<(), Halt> {
+    let limit = world.kernel.time + LIVENESS_LIMIT;
+    let over = |world: &World| world.nodes.iter().all(Node::is_ready) && world.is_idle();
+    if world.run(limit, over)? {
+        return Ok(());
+    }
+    let busy = world.busy().join(", ");
+    Err(Violation::new("liveness", format!("{busy} {what}: not done")).into())
+}
+
+/// What a run must have done at least to count, and what it did.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Gates {
+    /// By name: (least, got).
+    pub counts: BTreeMap<&'static str, (u64, u64)>,
+}
+
+impl Gates {
+    /// The gates of a run that has ended.
+    #[must_use]
+    pub fn of(world: &World, swarm: &Swarm) -> Self {
+        let history = world.oracles.counts();
+        let armed = world.oracles.armed;
+        let mut counts = BTreeMap::from([
+            ("simulated_s", (60, world.kernel.time / SEC)),
+            ("acknowledged", (200, history.acknowledged)),
+            ("polled", (100, history.polled)),
+            ("batches_compared", (100, armed.batches)),
+            ("recoveries_compared", (1, armed.recoveries)),
+            ("logs_replayed", (1, armed.replays)),
+        ]);
+        for fault in swarm.faults.iter().copied() {
+            counts.insert(fault.name(), (2, world.nemeses[0].happened[fault as usize]));
+        }
+        // A clean stop comes at the end of every run; those of the nemesis come on top.
+        if !swarm.has(Fault::Stop) {
+            counts.insert(Fault::Stop.name(), (1, world.nemeses[0].happened[Fault::Stop as usize]));
+        }
+        Self { counts }
+    }
+
+    /// The first gate that was not reached.
+    #[must_use]
+    pub fn missed(&self) -> Option<Violation> {
+        let (name, (least, got)) = self.counts.iter().find(|(_, (least, got))| got < least)?;
+        Some(Violation::new("gate", format!("{name}: {got}, at least {least} needed")))
+    }
+}

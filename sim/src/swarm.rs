@@ -1,0 +1,206 @@
+//! The configuration of a run, drawn from its seed: sizes, speeds, clients, and which faults
+//! exist at all. Leaving things out is as much a part of it as the sizes are: a fault that hides
+//! another is absent from some runs.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use crate::choice::{Choices, Stream};
+use crate::clock::{MS, SEC, US};
+use crate::disk::DiskSpeed;
+use crate::fault::Fault;
+use crate::net::NetSpeed;
+
+/// A topic of the workload.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TopicShape {
+    /// Its name.
+    pub name: String,
+    /// How many partitions it has.
+    pub partitions: i32,
+    /// Its configs.
+    pub configs: BTreeMap<String, String>,
+}
+
+/// How many clients of which kind there are.
+#[derive(Copy, Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Clients {
+    /// Idempotent producers with five requests in flight.
+    pub idempotent: u64,
+    /// Producers with acks 0, 1 or all and no idempotence.
+    pub plain: u64,
+    /// Consumers.
+    pub consumers: u64,
+    /// Whether topics and configs change and records are deleted while all that goes on.
+    pub admin: bool,
+    /// Typical pause between two sends of a producer, in nanoseconds.
+    pub pause: u64,
+}
+
+/// One run's configuration.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Swarm {
+    /// Shards of the node.
+    pub shards: u16,
+    /// Acknowledgements wait for a sync; nothing acknowledged may be lost with power.
+    pub fsync: bool,
+    /// Settings of the broker that are not the default.
+    pub properties: BTreeMap<String, String>,
+    /// Topics.
+    pub topics: Vec<TopicShape>,
+    /// Clients.
+    pub clients: Clients,
+    /// Faults that the nemesis schedules.
+    pub faults: Vec<Fault>,
+    /// Clocks are wrong from the start.
+    pub skewed_clocks: bool,
+    /// The network.
+    pub net: NetSpeed,
+    /// The disks.
+    pub disk: DiskSpeed,
+    /// A typical delay of mail between the units of a node, in nanoseconds.
+    pub mail_delay: u64,
+    /// How long faults happen, in nanoseconds.
+    pub length: u64,
+}
+
+impl Swarm {
+    /// A run with a single node.
+    pub fn single(choices: &mut Choices) -> Self {
+        let fsync = chance(choices, "fsync", 40);
+        let topics = choices.range(Stream::Swarm, "topics", 1, 3);
+        Self {
+            shards: choices.range(Stream::Swarm, "shards", 1, 4) as u16,
+            fsync,
+            properties: properties(choices, fsync),
+            topics: (0..topics).map(|index| topic(choices, index)).collect(),
+            clients: clients(choices),
+            faults: faults(choices),
+            skewed_clocks: chance(choices, "skewed-clocks", 50),
+            net: net(choices),
+            disk: DiskSpeed {
+                inline: chance(choices, "disk-inline", 30),
+                cached: choices.pick(Stream::Swarm, "disk-cached", &[2 * US, 20 * US, 200 * US]),
+                medium: choices.pick(Stream::Swarm, "disk-medium", &[100 * US, MS, 8 * MS]),
+            },
+            mail_delay: choices.pick(Stream::Swarm, "mail-delay", &[0, US, 20 * US, MS]),
+            length: choices.range(Stream::Swarm, "length", 60, 75) * SEC,
+        }
+    }
+
+    /// Whether the nemesis does that.
+    #[must_use]
+    pub fn has(&self, fault: Fault) -> bool {
+        self.faults.contains(&fault)
+    }
+}
+
+fn chance(choices: &mut Choices, label: &'static str, percent: u32) -> bool {
+    choices.chance(Stream::Swarm, label, percent * 10_000)
+}
+
+fn pair(key: &str, value: impl ToString) -> (String, String) {
+    (key.to_owned(), value.to_string())
+}
+
+fn properties(choices: &mut Choices, fsync: bool) -> BTreeMap<String, String> {
+    let mut properties = BTreeMap::from([
+        pair("listeners", "PLAINTEXT://node0:9092"),
+        pair("auto.create.topics.enable", false),
+    ]);
+    if fsync {
+        properties.extend([pair("log.flush.interval.messages", 1)]);
+    } else if chance(choices, "background-flush", 50) {
+        let ms = choices.pick(Stream::Swarm, "flush-ms", &[50, 1000, 10_000]);
+        properties.extend([pair("log.flush.interval.ms", ms)]);
+    }
+    if chance(choices, "frequent-checkpoints", 60) {
+        let ms = choices.pick(Stream::Swarm, "checkpoint-ms", &[500, 3000, 10_000]);
+        properties.extend([pair("log.flush.offset.checkpoint.interval.ms", ms)]);
+    }
+    properties
+}
+
+fn topic(choices: &mut Choices, index: u64) -> TopicShape {
+    let mut configs = BTreeMap::new();
+    if chance(choices, "tiny-segments", 75) {
+        let bytes = choices.pick(Stream::Swarm, "segment-bytes", &[400, 2_000, 16_000, 100_000]);
+        configs.extend([pair("internal.segment.bytes", bytes)]);
+    }
+    if chance(choices, "small-index", 50) {
+        let bytes = choices.pick(Stream::Swarm, "index-bytes", &[16, 64, 1024]);
+        configs.extend([pair("segment.index.bytes", bytes)]);
+    }
+    if chance(choices, "dense-index", 60) {
+        let bytes = choices.pick(Stream::Swarm, "index-interval", &[0, 100, 1000]);
+        configs.extend([pair("index.interval.bytes", bytes)]);
+    }
+    if chance(choices, "short-segments", 20) {
+        configs.extend([pair("segment.ms", 5_000)]);
+    }
+    TopicShape {
+        name: format!("topic{index}"),
+        partitions: choices.range(Stream::Swarm, "partitions", 1, 3) as i32,
+        configs,
+    }
+}
+
+fn clients(choices: &mut Choices) -> Clients {
+    Clients {
+        idempotent: choices.range(Stream::Swarm, "idempotent", 1, 3),
+        plain: choices.range(Stream::Swarm, "plain", 0, 2),
+        consumers: choices.range(Stream::Swarm, "consumers", 1, 3),
+        admin: chance(choices, "admin", 60),
+        pause: choices.pick(Stream::Swarm, "pause", &[60 * MS, 120 * MS, 200 * MS]),
+    }
+}
+
+fn faults(choices: &mut Choices) -> Vec<Fault> {
+    let mut faults = Vec::new();
+    for (fault, label, percent) in [
+        (Fault::Kill, "kills", 75),
+        (Fault::Power, "power-losses", 70),
+        (Fault::Stop, "stops", 35),
+        (Fault::ClockJump, "clock-jumps", 40),
+        (Fault::Clog, "clogs", 50),
+    ] {
+        if chance(choices, label, percent) {
+            faults.push(fault);
+        }
+    }
+    if !faults.contains(&Fault::Kill) && !faults.contains(&Fault::Power) {
+        faults.push(Fault::Kill);
+    }
+    faults
+}
+
+fn net(choices: &mut Choices) -> NetSpeed {
+    let mut rate = |label, percent, rates: &[u32]| match chance(choices, label, percent) {
+        true => choices.pick(Stream::Swarm, "rate", rates),
+        false => 0,
+    };
+    let reset = rate("resets", 60, &[500, 3_000, 15_000]);
+    let response_lost = rate("responses-lost", 60, &[500, 3_000, 15_000]);
+    let half_open = rate("half-open", 30, &[200, 1_000]);
+    let replay = rate("replays", 50, &[2_000, 20_000, 100_000]);
+    let delay = choices.pick(Stream::Swarm, "net-delay", &[50 * US, 500 * US, 5 * MS]);
+    NetSpeed { delay, reset, response_lost, half_open, replay }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_third_of_the_seeds_syncs_before_it_acknowledges_and_every_seed_crashes() {
+        let swarms: Vec<Swarm> =
+            (1..=300).map(|seed| Swarm::single(&mut Choices::new(seed))).collect();
+        assert!(swarms.iter().filter(|swarm| swarm.fsync).count() > 100);
+        assert!(swarms.iter().all(|swarm| swarm.has(Fault::Kill) || swarm.has(Fault::Power)));
+        for fault in Fault::ALL {
+            let with = swarms.iter().filter(|swarm| swarm.has(fault)).count();
+            assert!((30..290).contains(&with), "{} in {with} of 300 seeds", fault.name());
+        }
+    }
+}
