@@ -398,17 +398,20 @@ impl Log {
     }
 
     fn on_written(&mut self, end: Offset) -> LogProgress {
-        assert!(self.written < end && end <= self.end, "written {} then {end}", self.written);
-        self.written = end;
+        assert!(end <= self.end, "wrote up to {end}, appended up to {}", self.end);
+        if let Some(at) = self.segment_below(end) {
+            let segment = &mut self.segments[at];
+            assert!(segment.written < end, "writes of one file end in their order");
+            segment.written = end;
+        }
+        self.advance_written();
         self.advance_durable();
         LogProgress::Written
     }
 
     fn on_synced<E: From<DiskOp>>(&mut self, upto: Offset, fx: &mut Fx<E>) -> LogProgress {
-        let at = self.segments.partition_point(|segment| segment.base < upto);
-        let Some(segment) = at.checked_sub(1).and_then(|at| self.segments.get_mut(at)) else {
-            return LogProgress::Nothing;
-        };
+        let Some(at) = self.segment_below(upto) else { return LogProgress::Nothing };
+        let segment = &mut self.segments[at];
         if segment.syncing == Some(upto) {
             segment.syncing = None;
             segment.synced = segment.synced.max(upto);
@@ -419,6 +422,23 @@ impl Log {
             self.flush(fx);
         }
         if self.durable > before { LogProgress::Durable } else { LogProgress::Nothing }
+    }
+
+    /// The segment in which records below `upto` end.
+    fn segment_below(&self, upto: Offset) -> Option<usize> {
+        self.segments.partition_point(|segment| segment.base < upto).checked_sub(1)
+    }
+
+    /// Writes of different segments may end in any order: what counts is without a gap.
+    fn advance_written(&mut self) {
+        let mut written = self.written;
+        for at in 0..self.segments.len() {
+            written = written.max(self.segments[at].written);
+            if written < self.segment_next(at) {
+                break;
+            }
+        }
+        self.written = written;
     }
 
     fn advance_durable(&mut self) {
@@ -438,6 +458,8 @@ impl Log {
     fn on_side<E: From<DiskOp>>(&mut self, token: i64, fx: &mut Fx<E>) -> LogProgress {
         if token == EPOCHS {
             self.store.epochs_written(&self.epochs, fx);
+        } else if token == store::START {
+            self.store.start_written(self.log_start, fx);
         } else if let Ok(at) = self.segments.binary_search_by_key(&token, |s| s.base.0) {
             self.segments[at].unsealed -= 1;
             if self.segments[at].unsealed == 0 && at + 1 < self.segments.len() {
@@ -454,8 +476,8 @@ impl Log {
         let gone = (1..self.segments.len())
             .take_while(|&at| self.segments[at].base <= self.log_start)
             .count();
-        for segment in self.segments.drain(..gone).collect::<Vec<_>>() {
-            self.store.remove_segment(&segment, fx);
+        if gone > 0 {
+            self.store.doom(self.segments.drain(..gone), self.log_start, fx);
         }
         self.tail.cut_start(self.log_start);
         self.epochs.cut_start(self.log_start);

@@ -55,6 +55,10 @@ pub const PARTITION_METADATA: &str = "partition.metadata";
 /// The file with a log's leader epochs.
 pub const LEADER_EPOCHS: &str = "leader-epoch-checkpoint";
 
+/// The file that says where a log starts, before segments below that are removed. (Kafka knows
+/// the start from a checkpoint of the whole directory alone, and does not look at this file.)
+pub const LOG_START: &str = "log-start";
+
 /// Whether a file is left over from a deletion or a compaction that did not finish.
 #[must_use]
 pub fn is_leftover(name: &str) -> bool {

@@ -23,7 +23,7 @@ pub(crate) use self::plan::aside_name;
 use self::plan::{Files, parse_owner};
 use super::epoch::EpochCache;
 use super::index::{Indexes, parse_offsets, parse_times, time_entry};
-use super::names::{FileKind, LEADER_EPOCHS, PARTITION_METADATA, is_leftover};
+use super::names::{FileKind, LEADER_EPOCHS, LOG_START, PARTITION_METADATA, is_leftover};
 use super::producer::ProducerTable;
 use super::scan::{Scan, Scanned};
 use super::segment::Segment;
@@ -85,6 +85,10 @@ pub struct Recovery {
     note: Option<String>,
 }
 
+/// The files that make up a segment.
+const SEGMENT_FILES: [FileKind; 4] =
+    [FileKind::Log, FileKind::Index, FileKind::TimeIndex, FileKind::TxnIndex];
+
 /// What is being waited for.
 #[derive(Clone, Debug)]
 enum Step {
@@ -92,6 +96,8 @@ enum Step {
     Owner,
     SetAside,
     Epochs,
+    Start,
+    Sweep,
     Snapshot { left: Vec<Offset> },
     Times { at: usize, file: FileId },
     Offsets,
@@ -164,6 +170,8 @@ impl Recovery {
             (Step::Owner, IoOk::Content(text)) => self.on_owner(text, fx),
             (Step::SetAside, _) => return self.nothing_there(),
             (Step::Epochs, IoOk::Content(text)) => self.on_epochs(text, fx),
+            (Step::Start, IoOk::Content(text)) => self.on_start(text.as_deref(), fx),
+            (Step::Sweep, _) => self.begin_snapshots(fx),
             (Step::Snapshot { left }, IoOk::Content(file)) => {
                 self.on_snapshot(left, file, now, ids, fx)
             }
@@ -277,6 +285,33 @@ impl Recovery {
         if !self.plan.clean && self.epochs.latest().is_none() {
             self.plan.recovery_point = Offset(0);
         }
+        let path = self.plan.folder.join(LOG_START);
+        self.step = Step::Start;
+        self.ask(fx, |id| DiskOp::Get { id, path });
+        Ok(())
+    }
+
+    /// Segments that end below the log start were being removed when the node went down: some may
+    /// be back, with gaps between them. None of them belongs to the log any more.
+    fn on_start<E: From<DiskOp>>(
+        &mut self,
+        text: Option<&[u8]>,
+        fx: &mut Fx<E>,
+    ) -> Result<(), String> {
+        let said = text.and_then(|text| std::str::from_utf8(text).ok()?.trim().parse().ok());
+        self.plan.log_start = self.plan.log_start.max(said.map(Offset));
+        let start = self.plan.log_start.unwrap_or(Offset(0));
+        self.step = Step::Sweep;
+        for base in self.files.take_below(start) {
+            for kind in SEGMENT_FILES {
+                let path = self.plan.folder.join(&kind.name(base));
+                self.ask(fx, |id| DiskOp::Remove { id, path });
+            }
+        }
+        if self.pending > 0 { Ok(()) } else { self.begin_snapshots(fx) }
+    }
+
+    fn begin_snapshots<E: From<DiskOp>>(&mut self, fx: &mut Fx<E>) -> Result<(), String> {
         let scan_from = self.files.scan_from(&self.plan);
         let left = self.files.snapshots_up_to(scan_from);
         self.next_snapshot(left, fx)

@@ -25,6 +25,8 @@ pub struct Segment {
     /// Its indexes, while it is the active one.
     pub(super) indexes: Indexes,
     bytes_since_index: u64,
+    /// Everything below is in the page cache.
+    pub(super) written: Offset,
     /// Everything below is durable.
     pub(super) synced: Offset,
     /// A sync under way would make durable what is below.
@@ -46,6 +48,7 @@ impl Segment {
             created,
             indexes: Indexes::default(),
             bytes_since_index: 0,
+            written: base,
             synced: base,
             syncing: None,
             unsealed: 0,
@@ -114,10 +117,10 @@ impl Segment {
         settings: &LogSettings,
         wall: Timestamp,
     ) -> bool {
-        let full = self.size > 0 && self.size + len > settings.segment_bytes;
-        full || (self.size > 0 && self.is_old(batch, settings, wall))
-            || self.indexes_full(settings)
-            || self.relative(last).is_none()
+        let full = self.size + len > settings.segment_bytes || self.indexes_full(settings);
+        // An empty segment takes its first batch, however tight the limits are.
+        let due = self.size > 0 && (full || self.is_old(batch, settings, wall));
+        due || self.relative(last).is_none()
     }
 
     fn is_old(&self, batch: &BatchHeader, settings: &LogSettings, wall: Timestamp) -> bool {

@@ -4,7 +4,7 @@ use bytes::Bytes;
 use dohle_wire::id::{Offset, TopicId};
 
 use super::epoch::EpochCache;
-use super::names::{FileKind, LEADER_EPOCHS, PARTITION_METADATA};
+use super::names::{FileKind, LEADER_EPOCHS, LOG_START, PARTITION_METADATA};
 use super::segment::Segment;
 use crate::disk::{DiskOp, FilePath, IoId, What};
 use crate::fx::Fx;
@@ -13,6 +13,8 @@ use crate::fx::Fx;
 pub(super) const EPOCHS: i64 = -1;
 /// Token of files whose end nobody waits for.
 const UNWATCHED: i64 = -2;
+/// Token of the file that says where the log starts.
+pub(super) const START: i64 = -3;
 
 /// Where a log lives.
 #[derive(Clone, Debug)]
@@ -26,6 +28,9 @@ pub(super) struct Store {
     /// The leader epochs' file is there or on its way.
     pub(super) epochs_on_disk: bool,
     epochs_put: Put,
+    start_put: Put,
+    /// Segments below the log start, to be removed once that start is durable.
+    doomed: Vec<Segment>,
 }
 
 /// At most one write of a file is under way; what comes meanwhile goes out after it.
@@ -46,6 +51,8 @@ impl Store {
             on_disk: false,
             epochs_on_disk: false,
             epochs_put: Put::Idle,
+            start_put: Put::Idle,
+            doomed: Vec::new(),
         }
     }
 
@@ -98,6 +105,35 @@ impl Store {
 
     pub(super) fn epochs_pending(&self) -> bool {
         self.epochs_put != Put::Idle
+    }
+
+    /// Removes segments that end at or below `start`, after that start is durable: should only
+    /// some of the removals survive a loss of power, the gap they leave is known for what it is.
+    pub(super) fn doom<E: From<DiskOp>>(
+        &mut self,
+        segments: impl Iterator<Item = Segment>,
+        start: Offset,
+        fx: &mut Fx<E>,
+    ) {
+        self.doomed.extend(segments);
+        if self.start_put != Put::Idle {
+            self.start_put = Put::Again;
+            return;
+        }
+        self.start_put = Put::UnderWay;
+        let text = Bytes::from(format!("{start}\n"));
+        self.put(self.folder.join(LOG_START), text, START, fx);
+    }
+
+    pub(super) fn start_written<E: From<DiskOp>>(&mut self, start: Offset, fx: &mut Fx<E>) {
+        let again = self.start_put == Put::Again;
+        self.start_put = Put::Idle;
+        if again {
+            return self.doom(std::iter::empty(), start, fx);
+        }
+        for segment in std::mem::take(&mut self.doomed) {
+            self.remove_segment(&segment, fx);
+        }
     }
 
     pub(super) fn remove<E: From<DiskOp>>(&self, path: FilePath, fx: &mut Fx<E>) {

@@ -396,3 +396,51 @@ fn a_batch_larger_than_a_segment_is_refused() {
     assert_eq!(refusal.unwrap_err().code, ErrorCode::RecordListTooLarge);
     assert!(fx.is_empty());
 }
+
+#[test]
+fn writes_of_two_segments_may_end_in_any_order() {
+    let mut world = World::new(LogSettings { segment_bytes: 100, ..settings() });
+    let mut fx: Fx<DiskOp> = Fx::new();
+    for n in 0..2 {
+        let epoch = LeaderEpoch(0);
+        world.log.append(NOW, &batch(n, None, 1), epoch, &mut world.files, &mut fx).unwrap();
+    }
+    let dones: Vec<_> = fx.drain().filter_map(|op| world.disk.run(op)).collect();
+    let writes: Vec<_> = dones.into_iter().filter(|done| done.id.what == What::Append).collect();
+    world.log.on_io(&writes[1], &mut fx);
+    assert_eq!(world.log.written(), Offset(0), "the first one is not written yet");
+    world.log.on_io(&writes[0], &mut fx);
+    assert_eq!(world.log.written(), Offset(2));
+}
+
+#[test]
+fn an_empty_segment_takes_a_batch_however_small_its_index() {
+    let mut world = World::new(LogSettings { index_bytes: 8, index_interval: 0, ..settings() });
+    for n in 0..5 {
+        world.append(n, None, 1);
+    }
+    world.kill();
+    assert_eq!(world.log.end(), Offset(5));
+}
+
+#[test]
+fn segments_that_come_back_from_a_removal_are_swept_away() {
+    let mut world = World::new(LogSettings { segment_bytes: 200, ..settings() });
+    for n in 0..12 {
+        world.append(n, None, 1);
+    }
+    world.flush();
+    let old: Vec<_> = world.disk.files.iter().map(|(p, c)| (p.clone(), c.clone())).collect();
+    let first = world.log.segments()[0].base;
+    let start = world.log.segments()[3].base;
+    let mut fx = Fx::new();
+    world.log.advance_start(start, &mut fx);
+    world.run(&mut fx);
+    let back = FileKind::Log.name(first);
+    let (path, content) = old.into_iter().find(|(path, _)| path.path.ends_with(&back)).unwrap();
+    assert!(!world.disk.files.contains_key(&path), "it was removed");
+    world.disk.files.insert(path.clone(), content);
+    world.kill();
+    assert_eq!((world.log.log_start(), world.log.end()), (start, Offset(12)));
+    assert!(!world.disk.files.contains_key(&path), "it does not belong to the log");
+}

@@ -55,6 +55,17 @@ impl Files {
         }
     }
 
+    /// Takes out the segments that end at or below `start`, all but the last one.
+    pub(super) fn take_below(&mut self, start: Offset) -> Vec<Offset> {
+        let bases: Vec<_> = self.segments.keys().copied().collect();
+        let below: Vec<_> =
+            bases.windows(2).filter(|pair| pair[1] <= start).map(|pair| pair[0]).collect();
+        for base in &below {
+            self.segments.remove(base);
+        }
+        below
+    }
+
     /// The base of the first segment whose records are looked at: the active one after a clean
     /// stop, the one that holds the recovery point otherwise.
     pub(super) fn scan_from(&self, plan: &RecoveryPlan) -> Offset {

@@ -123,8 +123,7 @@ impl Recovery {
 
     fn remove_segment<E: From<DiskOp>>(&mut self, segment: &Segment, fx: &mut Fx<E>) {
         fx.push(E::from(DiskOp::Close { file: segment.file }));
-        let kinds = [FileKind::Log, FileKind::Index, FileKind::TimeIndex, FileKind::TxnIndex];
-        for kind in kinds {
+        for kind in SEGMENT_FILES {
             let path = self.plan.folder.join(&kind.name(segment.base));
             self.ask(fx, |id| DiskOp::Remove { id, path });
         }
@@ -203,6 +202,7 @@ impl Recovery {
         for at in 0..log.segments.len() {
             let upto = log.segment_next(at).min(durable);
             log.segments[at].synced = upto.max(log.segments[at].base);
+            log.segments[at].written = log.segment_next(at);
         }
         log.durable = if log.segments.is_empty() { log.end } else { durable.max(first) };
         log.epochs = std::mem::take(&mut self.epochs);
