@@ -25,7 +25,8 @@ impl Alarm {
     /// longer than that and must be poked.
     #[must_use]
     pub(crate) fn want(&self, at: u64) -> bool {
-        self.wanted.store(at, Ordering::Release);
+        // A swap rather than a store: it is ordered after an `awake` that took an older wish.
+        self.wanted.swap(at, Ordering::AcqRel);
         fence(Ordering::SeqCst);
         at < self.sleeping.load(Ordering::Acquire)
     }
