@@ -200,7 +200,9 @@ fn a_thousand_idle_connections_cost_little() {
                 0 => drop(metadata(&mut stream)),
                 1 => stream.write_all(&[0, 0, 16]).expect("sent"),
                 _ => {
-                    stream.write_all(&[&[0, 0, 16, 0], [1; 200].as_slice()].concat()).expect("sent")
+                    stream
+                        .write_all(&[&[0, 0, 16, 0], [1; 200].as_slice()].concat())
+                        .expect("sent");
                 }
             }
             stream

@@ -21,6 +21,10 @@ pub enum ActorInput {
     Closed(u64),
     /// The deadline passed.
     Tick,
+    /// Records were lost with a node's power, as the promise allows: names of partitions. No real
+    /// client is told so; a reader drops what it has fetched and not returned, so that the
+    /// history does not tell of records that no longer exist.
+    Lost(Vec<(String, i32)>),
     /// Faults are over: finish what is under way, begin nothing new.
     Finish,
 }

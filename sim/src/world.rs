@@ -265,6 +265,10 @@ impl World {
             let action = Action::Forgotten { key: Key::new(topic, *partition), from: *from };
             self.oracles.observe(&Op { process: 0, time: self.kernel.time, action })?;
         }
+        let lost: Vec<_> = losses.into_iter().map(|loss| (loss.topic, loss.partition)).collect();
+        for actor in 0..self.actors.len() {
+            self.on_actor(actor, ActorInput::Lost(lost.clone()))?;
+        }
         Ok(())
     }
 

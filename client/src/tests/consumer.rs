@@ -109,6 +109,27 @@ fn records_come_in_order_with_all_they_have() {
 }
 
 #[test]
+fn a_poll_that_is_full_leaves_the_rest_for_the_next() {
+    for max_records in 1..=4 {
+        let mut broker = Broker::new(1);
+        broker.create("t", 3);
+        for partition in 0..3 {
+            plain(&mut broker, partition, &["a", "b", "c"]);
+        }
+        let mut world = world(config(), broker);
+        world.input(Input::Assign((0..3).map(|index| (at(index), Start::Earliest)).collect()));
+        world.pass(Duration::from_secs(1));
+        let mut given = 0;
+        for _ in 0..9 {
+            assert_eq!(world.machine.has_records(), given < 9, "{given} of {max_records} each");
+            given += poll(&mut world, max_records).0.len();
+            world.pass(Duration::from_secs(1));
+        }
+        assert_eq!(given, 9);
+    }
+}
+
+#[test]
 fn a_start_is_found_by_offset_end_or_time() {
     let check_start = |start: Start, values: &str| {
         let mut world = world(config(), six());

@@ -266,6 +266,23 @@ fn a_batch_too_large_for_the_broker_is_cut_until_it_fits() {
 }
 
 #[test]
+fn nothing_joins_a_batch_that_was_cut() {
+    let mut world = proven(config());
+    world.broker.max_batch = 120;
+    send(&mut world, 1..=12);
+    world.pass(LINGER);
+    // The answers come one by one: each half may be the last batch in the queue for a while.
+    for token in 13..=60 {
+        send(&mut world, [token]);
+        let open = world.busy();
+        open.into_iter().for_each(|conn| drop((world.serve(conn), world.hear(conn))));
+    }
+    world.pass(Duration::from_secs(9));
+    assert_eq!(offsets(&mut world), (1..=60).map(|n| (n, n as i64)).collect::<Vec<_>>());
+    assert_eq!(values(world.broker.log("t", 0)), texts(0..61));
+}
+
+#[test]
 fn a_single_record_too_large_for_the_broker_fails() {
     let mut world = proven(config());
     world.broker.max_batch = 60;

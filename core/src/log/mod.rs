@@ -257,7 +257,7 @@ impl Log {
     ) {
         if self.segments.is_empty() {
             if !self.store.on_disk {
-                self.store.put_metadata(fx);
+                self.store.put_metadata(self.log_start, fx);
             }
             self.begin_segment(now, files, fx);
         } else if self.active().must_roll(
@@ -293,14 +293,18 @@ impl Log {
         let end = self.end;
         let Some(active) = self.segments.last_mut() else { return };
         active.seal();
-        active.unsealed += 3;
+        active.unsealed += 2;
         let base = active.base;
         let offsets = active.indexes.encode_offsets();
         let times = active.indexes.encode_times();
         let store = &self.store;
         store.put(store.file(FileKind::Index, base), offsets, base.0, fx);
         store.put(store.file(FileKind::TimeIndex, base), times, base.0, fx);
-        store.put(store.file(FileKind::Snapshot, end), snapshot, base.0, fx);
+        // A segment without records ends where the one before it did: its snapshot is there.
+        if active.size > 0 {
+            active.unsealed += 1;
+            store.put(store.file(FileKind::Snapshot, end), snapshot, base.0, fx);
+        }
     }
 
     fn note_epoch<E: From<DiskOp>>(&mut self, epoch: LeaderEpoch, at: Offset, fx: &mut Fx<E>) {
@@ -476,7 +480,7 @@ impl Log {
         let gone = (1..self.segments.len())
             .take_while(|&at| self.segments[at].base <= self.log_start)
             .count();
-        if gone > 0 {
+        if self.store.on_disk {
             self.store.doom(self.segments.drain(..gone), self.log_start, fx);
         }
         self.tail.cut_start(self.log_start);

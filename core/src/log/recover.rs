@@ -212,13 +212,12 @@ impl Recovery {
 
     fn nothing_there(&mut self) -> Recovered {
         let plan = &self.plan;
-        let start = plan.log_start.unwrap_or(Offset(0));
         let log = Log::empty(
             plan.owner,
             plan.generation,
             plan.folder.clone(),
             plan.topic_id,
-            start,
+            Offset(0),
             plan.settings.clone(),
         );
         Recovered::Done(Box::new(log), self.note.take())
@@ -299,7 +298,9 @@ impl Recovery {
         fx: &mut Fx<E>,
     ) -> Result<(), String> {
         let said = text.and_then(|text| std::str::from_utf8(text).ok()?.trim().parse().ok());
-        self.plan.log_start = self.plan.log_start.max(said.map(Offset));
+        // The checkpoint of the directory goes by name and may be of an earlier topic: it counts
+        // only where the log itself does not say (a folder that Kafka made).
+        self.plan.log_start = said.map(Offset).or(self.plan.log_start);
         let start = self.plan.log_start.unwrap_or(Offset(0));
         self.step = Step::Sweep;
         for base in self.files.take_below(start) {

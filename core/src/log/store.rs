@@ -75,13 +75,14 @@ impl Store {
         fx.push(E::from(DiskOp::Put { id, path, data, durable: true }));
     }
 
-    /// Writes `partition.metadata`, which says whose log the folder is. It comes before the first
-    /// record.
-    pub(super) fn put_metadata<E: From<DiskOp>>(&mut self, fx: &mut Fx<E>) {
+    /// Writes `partition.metadata`, which says whose log the folder is, and where the log starts.
+    /// They come before the first record.
+    pub(super) fn put_metadata<E: From<DiskOp>>(&mut self, start: Offset, fx: &mut Fx<E>) {
         let text = format!("version: 0\ntopic_id: {}\n", self.topic_id);
         let path = self.folder.join(PARTITION_METADATA);
         self.put(path, Bytes::from(text), UNWATCHED, fx);
         self.on_disk = true;
+        self.doom(std::iter::empty(), start, fx);
     }
 
     pub(super) fn put_epochs<E: From<DiskOp>>(&mut self, epochs: &EpochCache, fx: &mut Fx<E>) {

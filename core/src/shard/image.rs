@@ -21,6 +21,8 @@ impl Shard {
             }
         }
         if old.is_none() {
+            // Checkpoints go by name: they say nothing of a topic that is made later.
+            self.checkpoints = Arc::default();
             self.begin_sweep(fx);
         }
         self.unpark(now, fx);

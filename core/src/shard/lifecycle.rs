@@ -4,7 +4,7 @@ use super::slot::Gone;
 use super::*;
 use crate::disk::{DirEntry, FilePath, IoOk, What};
 use crate::log::recover::{Recovered, aside_name};
-use crate::mail::LogCheckpoint;
+use crate::mail::{LogCheckpoint, ReadOutcome, ReadPart};
 
 impl Shard {
     pub(super) fn on_start(&mut self, checkpoints: Arc<Checkpoints>, _fx: &mut Fx<Effect>) {
@@ -180,11 +180,40 @@ impl Shard {
             return;
         }
         self.stopping = Stopping::Closing;
+        for mail in std::mem::take(&mut self.parked) {
+            self.on_late_mail(mail, fx);
+        }
         let mut inner = std::mem::take(&mut self.inner);
         for partition in self.slots.values_mut().filter_map(Slot::open_mut) {
             partition.close(&mut inner);
         }
         self.carry_out(now, inner, fx);
+    }
+
+    /// A shard that stops takes nothing on: clients look for the leader elsewhere, or again.
+    pub(super) fn on_late_mail(&mut self, mail: ToShard, fx: &mut Fx<Effect>) {
+        let gone = ErrorCode::NotLeaderOrFollower;
+        match mail {
+            ToShard::Produce(produce) => {
+                answer_to(produce.reply, Answer::Produced(Err(gone.into())), fx);
+            }
+            ToShard::Read(read) => {
+                let outcome = |part: &ReadPart| ReadOutcome { slot: part.slot, result: Err(gone) };
+                let outcomes = read.parts.iter().map(outcome).collect();
+                answer_to(read.reply, Answer::Read(outcomes), fx);
+            }
+            ToShard::ListOffset { reply, .. } => answer_to(reply, Answer::Offset(Err(gone)), fx),
+            ToShard::DeleteRecords { reply, .. } => {
+                answer_to(reply, Answer::Deleted(Err(gone.into())), fx);
+            }
+            ToShard::EpochEnd { reply, .. } => answer_to(reply, Answer::EpochEnd(Err(gone)), fx),
+            ToShard::LogSizes { reply } => answer_to(reply, Answer::Sizes(Vec::new()), fx),
+            ToShard::Start(_)
+            | ToShard::Image(_)
+            | ToShard::Unwatch { .. }
+            | ToShard::Checkpoint
+            | ToShard::Stop => {}
+        }
     }
 
     pub(super) fn finish_stop(&mut self, fx: &mut Fx<Effect>) {

@@ -196,6 +196,9 @@ impl Shard {
     }
 
     fn on_mail(&mut self, now: Now, mail: ToShard, fx: &mut Fx<Effect>) {
+        if self.stopping != Stopping::No {
+            return self.on_late_mail(mail, fx);
+        }
         if self.must_wait(&mail) {
             self.parked.push(mail);
             return;

@@ -105,17 +105,8 @@ impl Tree {
         for file in self.files.values_mut() {
             file.lose_power(choices);
         }
-        let names: std::collections::BTreeSet<FilePath> =
-            self.live.keys().chain(self.durable.keys()).cloned().collect();
-        for name in names {
-            let (live, durable) = (self.live.get(&name), self.durable.get(&name));
-            if live != durable && !choices.chance(Stream::Disk, "keep-entry", 500_000) {
-                match durable.copied() {
-                    Some(entry) => self.live.insert(name, entry),
-                    None => self.live.remove(&name),
-                };
-            }
-        }
+        self.lose_names(choices);
+        self.live = self.durable.clone();
         self.drop_orphans();
         self.durable = self.live.clone();
         for (path, entry) in &self.live {
@@ -123,6 +114,21 @@ impl Tree {
                 && let Some(file) = self.files.get_mut(inode)
             {
                 file.path = Some(path.clone());
+            }
+        }
+    }
+
+    /// Keeps the first few changes of names in each folder, and drops the rest.
+    fn lose_names(&mut self, choices: &mut Choices) {
+        let mut by_folder: std::collections::BTreeMap<String, Vec<_>> = Default::default();
+        for (path, entry) in std::mem::take(&mut self.changed) {
+            let folder = path.path.rsplit_once('/').map_or("", |(folder, _)| folder).to_owned();
+            by_folder.entry(format!("{}:{folder}", path.dir)).or_default().push((path, entry));
+        }
+        for changes in by_folder.into_values() {
+            let kept = choices.below(Stream::Disk, "names-kept", changes.len() as u64 + 1);
+            for (path, entry) in changes.into_iter().take(kept as usize) {
+                self.settle(path, entry);
             }
         }
     }

@@ -4,6 +4,9 @@
 //! been synced. Between them lie changes that a loss of power may keep, drop or tear
 //! ([`super::crash`]).
 //!
+//! Changes of the names in one folder become durable in the order in which they were made, as on
+//! any journaling file system; those of different folders in any order.
+//!
 //! Invariants: durable content plus the pending changes in order is the live content; every entry
 //! of either image has its folders in the same image.
 
@@ -78,6 +81,8 @@ pub(super) fn overwrite(content: &mut Vec<u8>, at: u64, bytes: &[u8]) {
 pub struct Tree {
     pub(super) live: BTreeMap<FilePath, Entry>,
     pub(super) durable: BTreeMap<FilePath, Entry>,
+    /// Names that changed and are not durable yet, in the order of the changes.
+    pub(super) changed: Vec<(FilePath, Option<Entry>)>,
     pub(super) files: BTreeMap<Inode, File>,
     next: u64,
 }
@@ -100,9 +105,12 @@ impl Tree {
         self.next += 1;
         let inode = Inode(self.next);
         for folder in folders(path) {
-            self.live.insert(folder, Entry::Dir);
+            if self.live.insert(folder.clone(), Entry::Dir).is_none() {
+                self.changed.push((folder, Some(Entry::Dir)));
+            }
         }
         self.live.insert(path.clone(), Entry::File(inode));
+        self.changed.push((path.clone(), Some(Entry::File(inode))));
         self.files.insert(inode, File { path: Some(path.clone()), ..File::default() });
         inode
     }
@@ -120,11 +128,30 @@ impl Tree {
         let Some(file) = self.files.get_mut(&inode) else { return };
         file.sync();
         if let Some(path) = file.path.clone() {
-            for folder in folders(&path) {
-                self.durable.insert(folder, Entry::Dir);
-            }
-            self.durable.insert(path, Entry::File(inode));
+            self.commit(&path);
         }
+    }
+
+    /// Makes the changes of names durable that concern a path's folders and everything in the
+    /// innermost of them.
+    fn commit(&mut self, path: &FilePath) {
+        let parents: Vec<FilePath> = folders(path).collect();
+        let parent = parents.last().cloned().unwrap_or_else(|| FilePath::new(path.dir, ""));
+        let due = |changed: &FilePath| parents.contains(changed) || is_child(changed, &parent);
+        let (now, later) = std::mem::take(&mut self.changed).into_iter().partition(|(p, _)| due(p));
+        self.changed = later;
+        let now: Vec<(FilePath, Option<Entry>)> = now;
+        for (path, entry) in now {
+            self.settle(path, entry);
+        }
+    }
+
+    /// Makes one change of a name durable.
+    pub(super) fn settle(&mut self, path: FilePath, entry: Option<Entry>) {
+        match entry {
+            Some(entry) => self.durable.insert(path, entry),
+            None => self.durable.remove(&path),
+        };
     }
 
     /// Cuts a file, durably.
@@ -152,24 +179,23 @@ impl Tree {
         self.unlink(path);
     }
 
-    /// Renames a file or folder in both images.
+    /// Renames a file or folder, durably.
     pub fn rename(&mut self, from: &FilePath, to: &FilePath) {
+        if !self.live.contains_key(from) {
+            return;
+        }
         self.remove(to);
+        self.commit(from);
+        self.commit(to);
         let moved = |path: &FilePath| -> Option<FilePath> {
-            let rest = path.path.strip_prefix(&*from.path)?;
-            (path.dir == from.dir && (rest.is_empty() || rest.starts_with('/')))
-                .then(|| FilePath::new(to.dir, format!("{}{rest}", to.path)))
+            let rest = is_within(path, from).then(|| &path.path[from.path.len()..])?;
+            Some(FilePath::new(to.dir, format!("{}{rest}", to.path)))
         };
         for image in [&mut self.live, &mut self.durable] {
-            let gone: Vec<FilePath> =
-                image.keys().filter(|path| is_within(path, to)).cloned().collect();
-            for path in gone {
-                image.remove(&path);
-            }
-            let renamed: Vec<(FilePath, FilePath)> =
-                image.keys().filter_map(|path| Some((path.clone(), moved(path)?))).collect();
-            for (old, new) in renamed {
-                if let Some(entry) = image.remove(&old) {
+            let names: Vec<FilePath> =
+                image.keys().filter(|path| is_within(path, from)).cloned().collect();
+            for old in names {
+                if let (Some(entry), Some(new)) = (image.remove(&old), moved(&old)) {
                     for folder in folders(&new) {
                         image.insert(folder, Entry::Dir);
                     }
@@ -177,22 +203,22 @@ impl Tree {
                 }
             }
         }
+        for (path, _) in &mut self.changed {
+            if let Some(new) = moved(path) {
+                *path = new;
+            }
+        }
         for file in self.files.values_mut() {
             if let Some(new) = file.path.as_ref().and_then(moved) {
                 file.path = Some(new);
             }
         }
-        // A file that was renamed has its new name for good, synced before or not.
-        if let Some(entry) = self.live.get(to) {
-            for folder in folders(to) {
-                self.durable.insert(folder, Entry::Dir);
-            }
-            self.durable.insert(to.clone(), *entry);
-        }
     }
 
     fn unlink(&mut self, path: &FilePath) {
-        if let Some(Entry::File(inode)) = self.live.remove(path)
+        let Some(entry) = self.live.remove(path) else { return };
+        self.changed.push((path.clone(), None));
+        if let Entry::File(inode) = entry
             && let Some(file) = self.files.get_mut(&inode)
         {
             file.path = None;
@@ -299,6 +325,12 @@ pub(super) fn is_within(path: &FilePath, folder: &FilePath) -> bool {
             .path
             .strip_prefix(&*folder.path)
             .is_some_and(|rest| rest.is_empty() || rest.starts_with('/') || folder.path.is_empty())
+}
+
+/// Whether `path` lies in `folder` itself, not deeper.
+pub(super) fn is_child(path: &FilePath, folder: &FilePath) -> bool {
+    let parent = path.path.rsplit_once('/').map_or("", |(parent, _)| parent);
+    path.dir == folder.dir && parent == &*folder.path
 }
 
 /// The folders that a path lies in, the outermost first, without the data directory itself.

@@ -55,8 +55,9 @@ pub(super) struct DiskLog {
 }
 
 impl DiskLog {
-    /// Reads the log in `folder`.
-    pub(super) fn read(tree: &Tree, folder: &FilePath, view: View) -> Self {
+    /// Reads the log in `folder` from the segment on that holds offset `start`: what lies before
+    /// it was removed or is about to be, in whatever order.
+    pub(super) fn read(tree: &Tree, folder: &FilePath, view: View, start: i64) -> Self {
         let content = |name: &str| match view {
             View::Live => tree.content(&folder.join(name)),
             View::Durable => tree.durable_content(&folder.join(name)),
@@ -69,6 +70,8 @@ impl DiskLog {
             .filter(|(kind, _)| *kind == FileKind::Log)
             .map(|(_, base)| base.0)
             .collect();
+        let first = segments.iter().rposition(|base| *base <= start).unwrap_or(0);
+        let segments = segments[first..].to_vec();
         let mut log = Self { topic_id, segments: segments.clone(), ..Self::default() };
         for base in segments {
             let file = content(&FileKind::Log.name(Offset(base))).unwrap_or_default();
@@ -110,7 +113,11 @@ impl DiskLog {
 
     /// One past the last offset of the valid beginning.
     pub(super) fn end(&self) -> Option<i64> {
-        self.batches.last().map(DiskBatch::next).max(self.segments.last().copied())
+        let batches = self.batches.last().map(DiskBatch::next);
+        match self.damage {
+            Some(_) => batches.or(self.segments.first().copied()),
+            None => batches.max(self.segments.last().copied()),
+        }
     }
 
     /// Batches that have a record at or past `start`.

@@ -15,6 +15,9 @@ mod replay;
 mod tap;
 mod truth;
 
+use std::collections::BTreeMap;
+
+use dohle_core::disk::FilePath;
 use dohle_jepsen::{Checker, Counts, Op};
 use serde::{Deserialize, Serialize};
 
@@ -60,6 +63,8 @@ pub struct Oracles {
     pub armed: Armed,
     history: Checker,
     before: Option<recovery::Before>,
+    /// Where the logs of the last process that served began.
+    starts: BTreeMap<FilePath, i64>,
     /// Nothing acknowledged may be lost with power.
     fsync: bool,
 }
@@ -73,6 +78,7 @@ impl Oracles {
             armed: Armed::default(),
             history: Checker::new(),
             before: None,
+            starts: BTreeMap::new(),
             fsync,
         }
     }

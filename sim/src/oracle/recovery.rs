@@ -49,7 +49,11 @@ impl Oracles {
     /// L10 when the core believes more to be durable, or written, than is.
     pub fn on_crash(&mut self, node: &Node, crash: Crash) -> Result<(), Violation> {
         self.claims(node)?;
-        let now = Before::read(node, crash);
+        if node.is_ready() {
+            let logs = node.shards().flat_map(|shard| shard.partitions()).map(Partition::log);
+            self.starts = logs.map(|log| (log.folder().clone(), log.log_start().0)).collect();
+        }
+        let now = Before::read(node, crash, &self.starts);
         self.before = Some(match self.before.take() {
             None => now,
             Some(earlier) => earlier.and_then(&now),
@@ -80,7 +84,8 @@ impl Oracles {
     pub fn replay(&mut self, node: &Node) -> Result<(), Violation> {
         for partition in node.shards().flat_map(|shard| shard.partitions()) {
             let log = partition.log();
-            let disk = DiskLog::read(node.disk.tree(), log.folder(), View::Live);
+            let start = log.log_start().0;
+            let disk = DiskLog::read(node.disk.tree(), log.folder(), View::Live, start);
             let lossy = self.truth(partition).lossy;
             self.armed.replays += 1;
             replay::check(node.disk.tree(), log.folder(), &disk, log, lossy)?;
@@ -114,7 +119,7 @@ impl Oracles {
             let log = partition.log();
             let tree = node.disk.tree();
             for (view, claimed) in [(View::Durable, log.durable()), (View::Live, log.written())] {
-                let disk = DiskLog::read(tree, log.folder(), view);
+                let disk = DiskLog::read(tree, log.folder(), view, log.log_start().0);
                 let end = disk.end().unwrap_or(0).max(log.log_start().0);
                 if claimed.0 > end {
                     let (folder, why) = (&log.folder().path, disk.damage.unwrap_or_default());
@@ -135,8 +140,8 @@ impl Oracles {
         partition: &Partition,
     ) -> Result<Option<Loss>, Violation> {
         let log = partition.log();
-        let disk = DiskLog::read(node.disk.tree(), log.folder(), View::Live);
         let (start, end) = (log.log_start().0, log.end().0);
+        let disk = DiskLog::read(node.disk.tree(), log.folder(), View::Live, start);
         let mut dropped = false;
         let known = before.logs.get(log.folder());
         if let Some(known) = known.filter(|known| known.topic_id == disk.topic_id) {
@@ -192,7 +197,7 @@ impl Oracles {
 }
 
 impl Before {
-    fn read(node: &Node, crash: Crash) -> Self {
+    fn read(node: &Node, crash: Crash, starts: &BTreeMap<FilePath, i64>) -> Self {
         let tree = node.disk.tree();
         let mut under_way = disk_log::under_way(&node.disk);
         let mut folders = disk_log::folders(tree);
@@ -201,10 +206,11 @@ impl Before {
         folders.dedup();
         let mut logs = BTreeMap::new();
         for folder in folders {
-            let live = DiskLog::read(tree, &folder, View::Live);
+            let start = starts.get(&folder).copied().unwrap_or(0);
+            let live = DiskLog::read(tree, &folder, View::Live, start);
             let floor = match crash {
                 Crash::Kill => live.end(),
-                Crash::Power => DiskLog::read(tree, &folder, View::Durable).end(),
+                Crash::Power => DiskLog::read(tree, &folder, View::Durable, start).end(),
             };
             let mut batches = live.batches;
             for batch in under_way.remove(&folder).unwrap_or_default() {
@@ -232,7 +238,7 @@ impl Before {
     fn metadata(&self, node: &Node) -> Result<(), Violation> {
         let folder = FilePath::new(0, "__cluster_metadata-0");
         let Some(known) = self.logs.get(&folder) else { return Ok(()) };
-        let disk = DiskLog::read(node.disk.tree(), &folder, View::Live);
+        let disk = DiskLog::read(node.disk.tree(), &folder, View::Live, 0);
         let start = disk.segments.first().copied().unwrap_or(0);
         let cut = known.common_end(&disk, start);
         match cut >= known.floor {

@@ -54,11 +54,10 @@ impl Reader {
             connection: connection(&format!("consumer{id}")),
             auto_offset_reset: AutoOffsetReset::None,
             isolation: choices.pick(Stream::Workload, "isolation", &isolations),
-            fetch_max_wait: Duration::from_millis(choices.pick(
-                Stream::Workload,
-                "max-wait",
-                &[100, 500],
-            )),
+            fetch_max_wait: Duration::from_millis(match task {
+                Task::Follow => choices.pick(Stream::Workload, "max-wait", &[100, 500]),
+                Task::Drain => 1,
+            }),
             max_partition_fetch_bytes: match task {
                 Task::Follow => {
                     choices.pick(Stream::Workload, "partition-bytes", &[500, 10_000, 1_048_576])
@@ -129,6 +128,17 @@ impl Reader {
         self.settle(now, effects, fx);
     }
 
+    fn drop_fetched(&mut self, now: Now, lost: &[(String, i32)], fx: &mut Vec<ActorEffect>) {
+        for (topic, partition) in lost {
+            let at = TopicPartition::new(&**topic, *partition);
+            if let Some(position) = self.shell.machine.position(&at) {
+                let input = Input::Seek(at, Start::Offset(position));
+                let effects = self.shell.step(now, input, fx);
+                self.settle(now, effects, fx);
+            }
+        }
+    }
+
     fn settle(&mut self, now: Now, effects: Vec<Effect>, fx: &mut Vec<ActorEffect>) {
         for effect in effects {
             match effect {
@@ -197,6 +207,7 @@ impl Actor for Reader {
                     self.settle(now, effects, fx);
                 }
             }
+            ActorInput::Lost(lost) => self.drop_fetched(now, &lost, fx),
             ActorInput::Opened(_) | ActorInput::Closed(_) => {}
             ActorInput::Frame(..) | ActorInput::Tick => {}
         }

@@ -164,7 +164,7 @@ impl Actor for Writer {
         match input {
             ActorInput::Start => self.next = Some(now.mono),
             ActorInput::Finish => (self.finishing, self.next) = (true, None),
-            ActorInput::Opened(_) | ActorInput::Closed(_) => {}
+            ActorInput::Opened(_) | ActorInput::Closed(_) | ActorInput::Lost(_) => {}
             ActorInput::Frame(..) | ActorInput::Tick => {}
         }
         if self.next.is_some_and(|at| at <= now.mono) {

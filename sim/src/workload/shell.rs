@@ -92,7 +92,9 @@ impl<M: Machine<Effect: Split>> Shell<M> {
                 NetInput::Frame { conn: ConnId(*token), bytes: bytes.clone() }.into()
             }
             ActorInput::Tick if self.is_due(now) => M::tick(),
-            ActorInput::Tick | ActorInput::Start | ActorInput::Finish => return Vec::new(),
+            ActorInput::Tick | ActorInput::Start | ActorInput::Lost(_) | ActorInput::Finish => {
+                return Vec::new();
+            }
         };
         self.step(now, input, fx)
     }

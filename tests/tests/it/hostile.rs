@@ -146,7 +146,8 @@ fn mutate(frame: &Bytes, dice: &mut Dice) -> Bytes {
     match dice.roll(6) {
         0 => bytes.truncate(dice.roll(bytes.len())),
         1 => {
-            bytes = (0..dice.roll(200)).map(|_| u8::try_from(dice.roll(256)).unwrap_or(0)).collect()
+            bytes =
+                (0..dice.roll(200)).map(|_| u8::try_from(dice.roll(256)).unwrap_or(0)).collect();
         }
         2 if bytes.len() > 14 => {
             // A length field of up to 2^31 somewhere behind the header.

@@ -141,6 +141,11 @@ impl<T: Clone> Cluster<T> {
         self.events.pop_front()
     }
 
+    /// Whether there is something the machine has to hear of.
+    pub(crate) fn has_events(&self) -> bool {
+        !self.events.is_empty()
+    }
+
     /// Reacts to what the driver says.
     pub(crate) fn on_net(&mut self, now: Now, input: NetInput) {
         self.last_step = now.mono;

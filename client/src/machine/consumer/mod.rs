@@ -246,9 +246,12 @@ impl Consumer {
         let reading = Reading { codecs: &*self.codecs, check_crcs: self.config.check_crcs };
         let mut left = max_records;
         for _ in 0..self.order.len() {
-            let Some(at) = self.order.pop_front().filter(|_| left > 0) else { break };
+            if left == 0 {
+                break;
+            }
+            let at = self.order.pop_front().expect("as often as there are entries");
             let part = self.parts.get_mut(&at).expect("only assigned partitions are in order");
-            let Some(buffer) = &mut part.buffer else { continue };
+            let buffer = part.buffer.as_mut().expect("only partitions with records are in order");
             if part.paused {
                 self.order.push_back(at);
                 continue;
@@ -396,7 +399,8 @@ impl Machine for Consumer {
     }
 
     fn invariants(&self) {
-        assert!(self.order.len() <= self.parts.len(), "a partition is in order once");
+        let buffers = self.parts.values().filter(|part| part.buffer.is_some()).count();
+        assert_eq!(self.order.len(), buffers, "what was fetched has its turn, once");
         self.cluster.invariants();
     }
 }

@@ -89,9 +89,11 @@ impl Batch {
         self.records.is_empty()
     }
 
-    /// Whether a record of `size` bytes can join. An empty batch takes any.
+    /// Whether a record of `size` bytes can join. An empty batch takes any; one that was sent takes
+    /// none, because the next batches have the sequences after it.
     pub(super) fn has_room(&self, size: usize, batch_size: usize) -> bool {
         match &self.content {
+            Content::Open(_) if self.attempts > 0 => false,
             Content::Open(builder) => {
                 builder.is_empty() || builder.uncompressed_len() + size <= batch_size
             }

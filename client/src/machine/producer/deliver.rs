@@ -91,6 +91,7 @@ impl Producer {
         if queue.open(size, batch_size).is_none() {
             // A full batch behind this one may go now.
             self.dirty |= queue.has_waiting();
+            self.retime = true;
             let expires = since.saturating_add(self.config.delivery_timeout);
             queue.push(Batch::new(self.next_batch, now.mono, expires));
             self.next_batch += 1;

@@ -116,6 +116,10 @@ pub struct Producer {
     delivered: Vec<Effect>,
     /// Whether something happened that may let a batch go.
     dirty: bool,
+    /// Whether `next` is to be found anew.
+    retime: bool,
+    /// When the next tick is wanted; kept, because most records change nothing about it.
+    next: Deadline,
     closed: bool,
     last_step: Duration,
 }
@@ -156,6 +160,8 @@ impl Producer {
             flushes: VecDeque::new(),
             delivered: Vec::new(),
             dirty: false,
+            retime: false,
+            next: None,
             closed: false,
             last_step: Duration::ZERO,
         })
@@ -196,7 +202,6 @@ impl Producer {
 
     fn on_events(&mut self, now: Now) {
         while let Some(event) = self.cluster.next_event() {
-            self.dirty = true;
             match event {
                 Event::Metadata => self.on_metadata(now),
                 Event::Lost { tag: Tag::ProducerId } => self.no_producer_id(now),
@@ -222,50 +227,20 @@ impl Producer {
         while self.cluster.next_event().is_some() {}
     }
 
-    /// Whether a wait may have ended since the last step.
-    fn is_due(&self, now: Now) -> bool {
-        self.deadline().is_some_and(|(at, _)| at <= now.mono)
-    }
-}
-
-impl Machine for Producer {
-    type Input = Input;
-    type Effect = Effect;
-
-    fn step(&mut self, now: Now, input: Input, fx: &mut Fx<Effect>) {
-        self.dirty |= self.is_due(now);
-        self.last_step = now.mono;
-        match input {
-            Input::Net(input) => {
-                self.cluster.on_net(now, input);
-                self.dirty = true;
-            }
-            Input::Send { token, record } => self.on_send(now, token, record),
-            Input::Flush { token } => self.on_flush(token),
-            Input::Close => self.on_close(now),
-            Input::Tick => self.dirty = true,
-        }
-        if self.dirty && !self.closed {
+    /// Does whatever has become possible. What is done may make more possible: a batch that fails,
+    /// say, lets those behind it go on under another epoch. Each round has fewer batches or events
+    /// than the one before.
+    fn react(&mut self, now: Now) {
+        while !self.closed && (self.dirty || self.cluster.has_events()) {
             self.dirty = false;
-            self.cluster.on_time(now);
             self.on_events(now);
             self.expire(now);
             self.pump(now);
-            // A request that could not be made was reported as an event.
             self.cluster.on_time(now);
-            self.on_events(now);
         }
-        self.finish_flushes();
-        self.delivered.drain(..).for_each(|effect| fx.push(effect));
-        self.cluster.take_effects().for_each(|effect| fx.push(effect));
-        self.invariants();
     }
 
-    fn tick() -> Input {
-        Input::Tick
-    }
-
-    fn deadline(&self) -> Deadline {
+    fn find_deadline(&self) -> Deadline {
         if self.closed {
             return None;
         }
@@ -288,6 +263,43 @@ impl Machine for Producer {
         }
         earliest.deadline()
     }
+}
+
+impl Machine for Producer {
+    type Input = Input;
+    type Effect = Effect;
+
+    fn step(&mut self, now: Now, input: Input, fx: &mut Fx<Effect>) {
+        self.dirty |= self.next.is_some_and(|(at, _)| at <= now.mono);
+        self.last_step = now.mono;
+        match input {
+            Input::Net(input) => {
+                self.cluster.on_net(now, input);
+                self.dirty = true;
+            }
+            Input::Send { token, record } => self.on_send(now, token, record),
+            Input::Flush { token } => self.on_flush(token),
+            Input::Close => self.on_close(now),
+            Input::Tick => self.dirty = true,
+        }
+        let retime = self.dirty || std::mem::take(&mut self.retime) || self.closed;
+        self.react(now);
+        if retime {
+            self.next = self.find_deadline();
+        }
+        self.finish_flushes();
+        self.delivered.drain(..).for_each(|effect| fx.push(effect));
+        self.cluster.take_effects().for_each(|effect| fx.push(effect));
+        self.invariants();
+    }
+
+    fn tick() -> Input {
+        Input::Tick
+    }
+
+    fn deadline(&self) -> Deadline {
+        self.next
+    }
 
     fn invariants(&self) {
         assert!(self.buffered <= self.config.buffer_memory, "buffer.memory is a bound");
@@ -296,7 +308,13 @@ impl Machine for Producer {
             "a flush waits for records"
         );
         #[cfg(debug_assertions)]
-        self.check_queues();
+        {
+            self.check_queues();
+            assert!(
+                self.next.is_none_or(|(at, _)| at > self.last_step),
+                "a deadline lies ahead of the last step"
+            );
+        }
         self.cluster.invariants();
     }
 }

@@ -82,7 +82,6 @@ impl Producer {
             ErrorCode::None | ErrorCode::DuplicateSequenceNumber => {
                 self.queue(key).acknowledged(&batch);
                 self.acknowledge(key, batch, part.base_offset, part.log_append_time_ms);
-                self.dirty = true;
             }
             ErrorCode::MessageTooLarge if batch.records.len() > 1 && !batch.in_doubt => {
                 self.split(key, batch);
@@ -139,7 +138,6 @@ impl Producer {
         unknown: bool,
     ) {
         batch.in_doubt |= unknown;
-        self.dirty = true;
         if batch.is_given_up() || batch.attempts > self.config.retries {
             return self.give_up(key, batch, error);
         }
@@ -164,7 +162,6 @@ impl Producer {
                 let queue = self.queue(key);
                 queue.put_back(second);
                 queue.put_back(first);
-                self.dirty = true;
             }
             Err(problem) => self.give_up(key, whole, &ProduceError::Unencodable(problem)),
         }
