@@ -31,13 +31,32 @@ struct Count {
     seen: Vec<u32>,
 }
 
+/// A unit, and a place that pushers write to and holders read in the middle of their work: the
+/// checker switches threads only where two of them touch the same thing, and must do so there.
+struct Bench {
+    work: HandOver<u32, Count>,
+    middle: AtomicU64,
+}
+
+impl Bench {
+    fn new() -> Arc<Self> {
+        Arc::new(Self { work: HandOver::new(Count::default()), middle: AtomicU64::new(0) })
+    }
+
+    fn push(&self, item: u32) {
+        self.work.push(item);
+        self.middle.fetch_add(1, Ordering::SeqCst);
+    }
+}
+
 /// Drives until nothing is left, or somebody else does it.
-fn drive(work: &HandOver<u32, Count>) {
+fn drive(bench: &Bench) {
     loop {
-        let driven = work.drive(
+        let driven = bench.work.drive(
             2,
             |count, inbox| {
                 inbox.take_into(&mut count.todo);
+                bench.middle.load(Ordering::SeqCst);
                 count.seen.extend(count.todo.pop_front());
                 let held = if count.todo.is_empty() { Hold::Rested } else { Hold::Interrupted };
                 (held, ())
@@ -50,9 +69,9 @@ fn drive(work: &HandOver<u32, Count>) {
     }
 }
 
-fn seen(work: &HandOver<u32, Count>) -> Vec<u32> {
+fn seen(bench: &Bench) -> Vec<u32> {
     let mut seen = Vec::new();
-    let driven = work.drive(
+    let driven = bench.work.drive(
         1,
         |count, _| {
             seen.clone_from(&count.seen);
@@ -68,20 +87,20 @@ fn seen(work: &HandOver<u32, Count>) -> Vec<u32> {
 #[test]
 fn nothing_is_left_behind() {
     loom::model(|| {
-        let work = Arc::new(HandOver::new(Count::default()));
+        let bench = Bench::new();
         let other = {
-            let work = Arc::clone(&work);
+            let bench = Arc::clone(&bench);
             thread::spawn(move || {
                 for item in [1, 2] {
-                    work.push(item);
-                    drive(&work);
+                    bench.push(item);
+                    drive(&bench);
                 }
             })
         };
-        work.push(11);
-        drive(&work);
+        bench.push(11);
+        drive(&bench);
         other.join().expect("no panic");
-        let seen = seen(&work);
+        let seen = seen(&bench);
         assert_eq!(seen.len(), 3, "{seen:?}");
         let of_other: Vec<u32> = seen.into_iter().filter(|item| *item < 10).collect();
         assert_eq!(of_other, [1, 2], "in its order");
@@ -94,22 +113,22 @@ fn three_threads() {
     let mut model = loom::model::Builder::new();
     model.preemption_bound = Some(3);
     model.check(|| {
-        let work = Arc::new(HandOver::new(Count::default()));
+        let bench = Bench::new();
         let threads: Vec<_> = [1, 2]
             .into_iter()
             .map(|item| {
-                let work = Arc::clone(&work);
+                let bench = Arc::clone(&bench);
                 thread::spawn(move || {
-                    work.push(item);
-                    drive(&work);
+                    bench.push(item);
+                    drive(&bench);
                 })
             })
             .collect();
-        drive(&work);
+        drive(&bench);
         for thread in threads {
             thread.join().expect("no panic");
         }
-        let mut seen = seen(&work);
+        let mut seen = seen(&bench);
         seen.sort_unstable();
         assert_eq!(seen, [1, 2]);
     });
