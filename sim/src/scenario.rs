@@ -121,7 +121,8 @@ fn add_clients(world: &mut World, swarm: &Swarm) {
             None => Kind::Idempotent,
             Some(_) => Kind::Plain(choices.pick(Stream::Workload, "acks", &acks)),
         };
-        let (topics, pause) = (swarm.topics.clone(), clients.pause);
+        let topics = swarm.topics.clone();
+        let pause = clients.pause * (clients.idempotent + clients.plain);
         let writer = Writer::new(id(), kind, topics, pause, codecs(), choices);
         let clock = clock(world, swarm);
         world.add_actor(Box::new(writer), clock, SEC);

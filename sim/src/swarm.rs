@@ -34,7 +34,7 @@ pub struct Clients {
     pub consumers: u64,
     /// Whether topics and configs change and records are deleted while all that goes on.
     pub admin: bool,
-    /// Typical pause between two sends of a producer, in nanoseconds.
+    /// Typical pause between two sends of any producer, in nanoseconds.
     pub pause: u64,
 }
 
@@ -152,7 +152,7 @@ fn clients(choices: &mut Choices) -> Clients {
         plain: choices.range(Stream::Swarm, "plain", 0, 2),
         consumers: choices.range(Stream::Swarm, "consumers", 1, 3),
         admin: chance(choices, "admin", 60),
-        pause: choices.pick(Stream::Swarm, "pause", &[60 * MS, 120 * MS, 200 * MS]),
+        pause: choices.pick(Stream::Swarm, "pause", &[80 * MS, 120 * MS, 180 * MS]),
     }
 }
 

@@ -50,6 +50,8 @@ pub(super) struct DiskLog {
     pub(super) topic_id: Option<String>,
     pub(super) segments: Vec<i64>,
     pub(super) batches: Vec<DiskBatch>,
+    /// Valid batches behind a gap or damage.
+    pub(super) beyond: Vec<DiskBatch>,
     /// Where and why reading stopped before the end of the last file.
     pub(super) damage: Option<String>,
 }
@@ -75,18 +77,15 @@ impl DiskLog {
         let mut log = Self { topic_id, segments: segments.clone(), ..Self::default() };
         for base in segments {
             let file = content(&FileKind::Log.name(Offset(base))).unwrap_or_default();
-            if log.damage.is_some() || !log.read_segment(base, file) {
-                break;
-            }
+            log.read_segment(base, file);
         }
         log
     }
 
-    /// Takes in one segment; false when nothing after it counts.
-    fn read_segment(&mut self, segment: i64, file: &[u8]) -> bool {
-        if self.batches.last().is_some_and(|last| last.next() != segment) {
+    /// Takes in one segment.
+    fn read_segment(&mut self, segment: i64, file: &[u8]) {
+        if self.damage.is_none() && self.batches.last().is_some_and(|last| last.next() != segment) {
             self.damage = Some(format!("a gap before segment {segment}"));
-            return false;
         }
         let mut next = segment;
         let mut position = 0;
@@ -95,20 +94,21 @@ impl DiskLog {
                 Err(error) => Some(error.to_string()),
                 Ok(batch) if !batch.crc_ok() => Some("wrong checksum".to_owned()),
                 Ok(batch) if batch.header.base_offset.0 != next => {
-                    Some(format!("offset {} where {next} is next", batch.header.base_offset.0))
+                    Some(format!("offset {} where {next} is next", batch.header.base_offset))
                 }
                 Ok(_) => None,
             };
             let (None, Ok(RawBatch { header, bytes })) = (&problem, batch) else {
                 let problem = problem.unwrap_or_default();
-                self.damage = Some(format!("segment {segment} at {position}: {problem}"));
-                return false;
+                self.damage
+                    .get_or_insert_with(|| format!("segment {segment} at {position}: {problem}"));
+                return;
             };
-            self.batches.push(DiskBatch { header, segment, position });
+            let list = if self.damage.is_none() { &mut self.batches } else { &mut self.beyond };
+            list.push(DiskBatch { header, segment, position });
             next = header.next_offset().0;
             position += bytes.len() as u64;
         }
-        true
     }
 
     /// One past the last offset of the valid beginning.

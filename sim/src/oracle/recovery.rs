@@ -212,8 +212,12 @@ impl Before {
                 Crash::Kill => live.end(),
                 Crash::Power => DiskLog::read(tree, &folder, View::Durable, start).end(),
             };
+            // What is under way may close gaps in what is there.
+            let mut more = live.beyond;
+            more.extend(under_way.remove(&folder).unwrap_or_default());
+            more.sort_by_key(DiskBatch::base);
             let mut batches = live.batches;
-            for batch in under_way.remove(&folder).unwrap_or_default() {
+            for batch in more {
                 if batches.last().is_none_or(|last| last.next() == batch.base()) {
                     batches.push(batch);
                 }

@@ -55,7 +55,7 @@ impl Reader {
             auto_offset_reset: AutoOffsetReset::None,
             isolation: choices.pick(Stream::Workload, "isolation", &isolations),
             fetch_max_wait: Duration::from_millis(match task {
-                Task::Follow => choices.pick(Stream::Workload, "max-wait", &[100, 500]),
+                Task::Follow => choices.pick(Stream::Workload, "max-wait", &[200, 500]),
                 Task::Drain => 1,
             }),
             max_partition_fetch_bytes: match task {
@@ -116,7 +116,7 @@ impl Reader {
             self.settle(now, effects, fx);
         }
         let pause = match self.task {
-            Task::Follow => choices.heavy(Stream::Workload, "poll", 100 * MS),
+            Task::Follow => choices.heavy(Stream::Workload, "poll", 200 * MS),
             Task::Drain => 5 * MS,
         };
         self.next = Some(Instant(now.mono.0 + pause));
