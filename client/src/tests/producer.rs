@@ -277,7 +277,7 @@ fn nothing_joins_a_batch_that_was_cut() {
             world.serve(conn);
             world.hear(conn);
         }
-        send(&mut world, [token]); println!("{token} {:?}", world.machine);
+        send(&mut world, [token]);
     }
     world.pass(Duration::from_secs(9));
     assert_eq!(offsets(&mut world), (1..=60).map(|n| (n, n as i64)).collect::<Vec<_>>());

@@ -1,3 +1,5 @@
+//! The simulated disk against the contract that the core relies on.
+
 use dohle_core::disk::{FileIds, IoId, What};
 
 use super::*;

@@ -65,8 +65,10 @@ struct Graph {
 impl Graph {
     fn of_workspace() -> Self {
         let cargo = std::env::var("CARGO").unwrap_or_else(|_| "cargo".to_owned());
+        // Crates for other systems are not downloaded, so they are not looked at.
+        let platform = format!("{}-unknown-linux-gnu", std::env::consts::ARCH);
         let output = Command::new(cargo)
-            .args(["metadata", "--format-version", "1", "--locked", "--offline"])
+            .args(["metadata", "--format-version", "1", "--locked", "--filter-platform", &platform])
             .current_dir(concat!(env!("CARGO_MANIFEST_DIR"), "/.."))
             .output()
             .expect("cargo runs");
