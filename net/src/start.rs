@@ -30,6 +30,8 @@ use crate::unit::Poke;
 
 /// Threads that wait for data disks.
 const DATA_THREADS: usize = 4;
+/// Threads that wait for the disk of control: its few files are made durable side by side.
+const CONTROL_THREADS: usize = 3;
 /// Memory for requests when `queued.max.request.bytes` says nothing.
 const REQUEST_BYTES: usize = 128 * 1024 * 1024;
 /// More shards than this help no machine.
@@ -281,7 +283,7 @@ impl Units {
         let roots = config.log_dirs.iter().map(PathBuf::from).collect();
         let post = Post::new(Arc::new(Files::new(roots, open_files(descriptors))));
         let data_pool = Arc::new(Pool::new("dohle-disk", DATA_THREADS));
-        let control_pool = Arc::new(Pool::new("dohle-meta", 1));
+        let control_pool = Arc::new(Pool::new("dohle-meta", CONTROL_THREADS));
         let units = (0..shards)
             .map(|shard| {
                 let id = ShardId(shard);

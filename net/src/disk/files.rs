@@ -7,7 +7,7 @@
 //! Invariant: the lock of the table, of a slot's place and of a slot's file are leaves: none is
 //! held while another is taken, but for the list of open slots under a slot's file.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::fs::{File, OpenOptions};
 use std::io;
 use std::path::{Path, PathBuf};
@@ -30,6 +30,8 @@ pub struct Files {
     table: RwLock<BTreeMap<FileId, Arc<Slot>>>,
     lingering: Mutex<VecDeque<Lingering>>,
     lingering_until: AtomicU64,
+    /// Folders whose own entries, up to the data directory, are known to be durable.
+    linked_folders: Mutex<BTreeSet<(u16, String)>>,
     open: Mutex<VecDeque<Weak<Slot>>>,
     open_max: usize,
     births: AtomicU64,
@@ -69,6 +71,7 @@ impl Files {
             table: RwLock::default(),
             lingering: Mutex::default(),
             lingering_until: AtomicU64::new(u64::MAX),
+            linked_folders: Mutex::default(),
             open: Mutex::default(),
             open_max: open_max.max(1),
             births: AtomicU64::new(0),
@@ -205,6 +208,21 @@ impl Files {
                 place.path = former;
             }
         });
+    }
+
+    /// Whether the entry of `folder` needs no more syncs.
+    pub(super) fn folder_is_linked(&self, dir: u16, folder: &str) -> bool {
+        folder.is_empty() || lock(&self.linked_folders).contains(&(dir, folder.to_owned()))
+    }
+
+    pub(super) fn link_folder(&self, dir: u16, folder: &str) {
+        lock(&self.linked_folders).insert((dir, folder.to_owned()));
+    }
+
+    /// The entry of `path` is about to go, or to come anew.
+    pub(super) fn unlink_folders(&self, dir: u16, path: &str) {
+        let under = |folder: &str| path.is_empty() || remainder(folder, path).is_some();
+        lock(&self.linked_folders).retain(|(other, folder)| *other != dir || !under(folder));
     }
 
     fn each_slot(&self, dir: u16, mut visit: impl FnMut(&Slot)) {

@@ -244,6 +244,7 @@ fn put(files: &Files, at: &FilePath, data: &[u8], durable: bool) -> io::Result<(
 
 fn remove(files: &Files, at: &FilePath) -> io::Result<()> {
     let path = files.path(at)?;
+    files.unlink_folders(at.dir, &at.path);
     let removed = match std::fs::symlink_metadata(&path) {
         Ok(metadata) if metadata.is_dir() => std::fs::remove_dir_all(&path),
         Ok(_) => std::fs::remove_file(&path),
@@ -259,6 +260,8 @@ fn rename(files: &Files, from: &FilePath, to: &FilePath, birth: u64) -> io::Resu
     if from.dir != to.dir {
         return Err(io::Error::other("a rename from one data directory to another"));
     }
+    files.unlink_folders(from.dir, &from.path);
+    files.unlink_folders(to.dir, &to.path);
     files.rename_begins(from.dir, &from.path, &to.path, birth);
     let (source, target) = (files.path(from)?, files.path(to)?);
     let renamed = match std::fs::rename(&source, &target) {
@@ -340,14 +343,22 @@ fn make_folder_of(path: &Path) -> io::Result<()> {
     path.parent().map_or(Ok(()), std::fs::create_dir_all)
 }
 
-/// Makes the entry of `path` durable, and those of the folders above it.
+/// Makes the entry of `path` durable, and those of the folders above it that are not.
 fn sync_folders(files: &Files, dir: u16, path: &str) -> io::Result<()> {
-    let mut rest = path;
-    while let Some((folder, _)) = rest.rsplit_once('/') {
+    let mut folder = path;
+    loop {
+        folder = folder.rsplit_once('/').map_or("", |(above, _)| above);
         sync_folder(&files.path(&FilePath::new(dir, folder))?)?;
-        rest = folder;
+        if files.folder_is_linked(dir, folder) {
+            break;
+        }
     }
-    sync_folder(files.root(dir)?)
+    let mut folder = path;
+    while let Some((above, _)) = folder.rsplit_once('/') {
+        files.link_folder(dir, above);
+        folder = above;
+    }
+    Ok(())
 }
 
 /// A folder that is gone has no entries to keep.

@@ -210,6 +210,31 @@ fn folders_are_listed_in_order_renamed_and_removed() {
     assert_eq!(bench.run(rename), Ok(IoOk::Done), "a log without records has no folder");
 }
 
+/// Which folders need no more syncs is forgotten when they go.
+#[test]
+fn folders_are_synced_up_to_the_data_directory_once() {
+    let mut bench = Bench::new();
+    let linked =
+        |bench: &Bench| ["a", "a/b", "a/b/c"].map(|folder| bench.files.folder_is_linked(0, folder));
+    for (round, gone) in ["a/b", "a"].into_iter().enumerate() {
+        let file = bench.open(round as u64, "a/b/c/file");
+        let write = bench.write(file, 0, "data");
+        bench.run(write).expect("written");
+        assert_eq!(linked(&bench), [round > 0, false, false], "written is not durable");
+        let id = bench.id();
+        bench.run(DiskOp::Sync { id, file }).expect("synced");
+        assert_eq!(linked(&bench), [true; 3]);
+        let id = bench.id();
+        let op = match round {
+            0 => DiskOp::Remove { id, path: at(gone) },
+            _ => DiskOp::Rename { id, from: at(gone), to: at("elsewhere") },
+        };
+        bench.submit(DiskOp::Close { file });
+        bench.run(op).expect("gone");
+        assert_eq!(linked(&bench), [round == 0, false, false]);
+    }
+}
+
 /// A closed file's range is readable for a while even though its name is gone.
 #[test]
 fn a_range_outlives_its_file() {
