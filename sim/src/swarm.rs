@@ -89,6 +89,13 @@ impl Swarm {
         }
     }
 
+    /// The same without any fault.
+    #[must_use]
+    pub fn calm(self) -> Self {
+        let net = NetSpeed { reset: 0, response_lost: 0, half_open: 0, replay: 0, ..self.net };
+        Self { faults: Vec::new(), skewed_clocks: false, net, ..self }
+    }
+
     /// Whether the nemesis does that.
     #[must_use]
     pub fn has(&self, fault: Fault) -> bool {
@@ -152,7 +159,7 @@ fn clients(choices: &mut Choices) -> Clients {
         plain: choices.range(Stream::Swarm, "plain", 0, 2),
         consumers: choices.range(Stream::Swarm, "consumers", 1, 3),
         admin: chance(choices, "admin", 60),
-        pause: choices.pick(Stream::Swarm, "pause", &[80 * MS, 120 * MS, 180 * MS]),
+        pause: choices.pick(Stream::Swarm, "pause", &[80 * MS, 120 * MS, 150 * MS]),
     }
 }
 

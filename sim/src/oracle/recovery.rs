@@ -150,7 +150,8 @@ impl Oracles {
         }
         let (power, fsync) = (before.power, self.fsync);
         let truth = self.truth(partition);
-        for (base, batch) in truth.batches.range(..end).filter(|(_, batch)| batch.next > start) {
+        let visible = truth.batches.iter().filter(|(_, batch)| batch.next > start);
+        for (base, batch) in visible.clone().filter(|(_, batch)| batch.next <= end) {
             let kept = disk.batches.iter().find(|found| found.base() == *base);
             if kept.is_none_or(|found| (found.next(), found.header.crc) != (batch.next, batch.crc))
             {
@@ -158,8 +159,7 @@ impl Oracles {
                 return Err(Violation::new("L5", text));
             }
         }
-        let lost =
-            truth.batches.range(end.max(start)..).next().map(|(base, batch)| (*base, *batch));
+        let lost = visible.clone().find(|(_, batch)| batch.next > end);
         if let Some((base, batch)) = lost
             && (!power || fsync)
         {
@@ -170,6 +170,7 @@ impl Oracles {
         if !dropped && lost.is_none() {
             return Ok(None);
         }
+        let truth = self.truth(partition);
         let allowed = truth.forget(end);
         self.armed.allowed_losses += allowed;
         let name = &log.folder().path;

@@ -98,10 +98,10 @@ impl Truth {
         Ok(())
     }
 
-    /// Forgets what lies at or past `end`. Returns how many acknowledged batches that was.
+    /// Forgets what ends past `end`. Returns how many acknowledged batches that was.
     pub(super) fn forget(&mut self, end: i64) -> u64 {
-        let gone = self.batches.split_off(&end);
         self.lossy = true;
-        gone.values().filter(|known| known.acknowledged).count() as u64
+        let gone = self.batches.extract_if(.., |_, known| known.next > end);
+        gone.filter(|(_, known)| known.acknowledged).count() as u64
     }
 }

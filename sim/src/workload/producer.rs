@@ -84,7 +84,7 @@ impl Writer {
     }
 
     fn send_some(&mut self, now: Now, choices: &mut Choices, fx: &mut Vec<ActorEffect>) {
-        let burst = choices.pick(Stream::Workload, "burst", &[1, 1, 1, 2, 4]);
+        let burst = choices.pick(Stream::Workload, "burst", &[1, 1, 2, 4]);
         for _ in 0..burst {
             self.send(now, choices, fx);
         }
