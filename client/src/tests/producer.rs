@@ -3,8 +3,8 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use dohle_wire::id::{Offset, Timestamp};
-use dohle_wire::record::{CodecError, Codecs, Compression};
+use dohle_wire::id::{Offset, ProducerEpoch, Timestamp};
+use dohle_wire::record::{CodecError, Codecs, Compression, RawBatch};
 use dohle_wire::{ApiKey, ErrorCode};
 
 use super::broker::{Broker, Fault, values};
@@ -281,7 +281,10 @@ fn nothing_joins_a_batch_that_was_cut() {
     }
     world.pass(Duration::from_secs(9));
     assert_eq!(offsets(&mut world), (1..=60).map(|n| (n, n as i64)).collect::<Vec<_>>());
-    assert_eq!(values(world.broker.log("t", 0)), texts(0..61));
+    let log = world.broker.log("t", 0);
+    assert_eq!(values(log), texts(0..61));
+    let same = |batch: &RawBatch| batch.header.producer_epoch == ProducerEpoch(0);
+    assert!(log.batches.iter().all(same), "no sequence was taken twice");
 }
 
 #[test]
