@@ -2,4 +2,5 @@
 
 mod hostile;
 mod layering;
+mod runtimes;
 mod tidy;
