@@ -222,14 +222,25 @@ fn snapshots_of_producers() {
     entry.extend(1_000i64.to_be_bytes());
     entry.extend((-1i32).to_be_bytes());
     entry.extend((-1i64).to_be_bytes());
-    let mut tail = 1i32.to_be_bytes().to_vec();
-    tail.extend(entry);
-    let crc = crc32c::crc32c(&tail).to_be_bytes();
-    let bytes = [&1i16.to_be_bytes()[..], &crc, &tail].concat();
+    let mut earlier = 0x646f_4835u32.to_be_bytes().to_vec();
+    earlier.extend(7i64.to_be_bytes());
+    earlier.extend(37i32.to_be_bytes());
+    earlier.extend([0; 20]);
+    let with_head = |tail: &[u8]| {
+        let tail = [&1i32.to_be_bytes()[..], &entry, tail].concat();
+        let crc = crc32c::crc32c(&tail).to_be_bytes();
+        [&1i16.to_be_bytes()[..], &crc, &tail].concat()
+    };
     let name = "00000000000000000100.snapshot";
+    let (rows, damages) = Folder::new().with(name, with_head(&[])).dump(name, false);
+    assert_eq!((rows.len(), damages), (1, 0), "as Kafka writes it");
+    let (rows, damages) = Folder::new().with(name, with_head(&earlier[..20])).dump(name, false);
+    assert_eq!((rows.len(), damages), (2, 1), "{rows:?}");
+    let bytes = with_head(&earlier);
     let (rows, damages) = Folder::new().with(name, &bytes).dump(name, false);
     assert_eq!(damages, 0);
     assert_eq!((&rows[0]["producerId"], &rows[0]["lastSequence"]), (&json!(7), &json!(41)));
+    assert_eq!((&rows[1]["earlierOf"], &rows[1]["lastSequence"]), (&json!(7), &json!(37)));
     for at in 0..bytes.len() {
         let mut bytes = bytes.clone();
         bytes[at] ^= 1;

@@ -1,0 +1,159 @@
+//! The commands against a broker of the same binary, over loopback.
+
+use std::fs;
+use std::io::{BufRead as _, BufReader, Write as _};
+use std::path::PathBuf;
+use std::process::{Child, Command, Output, Stdio};
+
+use serde_json::{Value, json};
+
+const DOHLE: &str = env!("CARGO_BIN_EXE_dohle");
+
+/// A broker in a folder of its own; both go away with the test.
+struct Broker {
+    process: Child,
+    folder: PathBuf,
+    address: String,
+}
+
+impl Broker {
+    fn start(name: &str) -> Self {
+        let folder = std::env::temp_dir().join(format!("dohle-cli-{name}-{}", std::process::id()));
+        fs::create_dir_all(&folder).unwrap();
+        let mut process = Command::new(DOHLE)
+            .args(["start", "--listen", "127.0.0.1:0", "--data"])
+            .arg(folder.join("data"))
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null())
+            .spawn()
+            .unwrap();
+        let mut lines = BufReader::new(process.stdout.take().unwrap()).lines();
+        let address = lines.find_map(|line| {
+            let line = line.unwrap();
+            Some(line.split_once("ready on ")?.1.split(' ').next()?.to_owned())
+        });
+        // The broker goes on writing; somebody has to read it.
+        std::thread::spawn(move || lines.for_each(drop));
+        Self { process, folder, address: address.expect("the broker says where it is") }
+    }
+
+    /// Runs a command with `input`.
+    fn run(&self, args: &[&str], input: &str) -> Output {
+        let mut command = Command::new(DOHLE);
+        command.args(args).args(["--bootstrap", &self.address]);
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut process = command.spawn().unwrap();
+        // A command that takes no input may be over before it gets it.
+        let _ = process.stdin.take().unwrap().write_all(input.as_bytes());
+        process.wait_with_output().unwrap()
+    }
+
+    /// What a command prints that succeeds.
+    fn ok(&self, args: &[&str], input: &str) -> String {
+        let output = self.run(args, input);
+        assert!(output.status.success(), "{args:?}: {output:?}");
+        String::from_utf8(output.stdout).unwrap()
+    }
+
+    /// What a command says that ends with `code`.
+    fn fails(&self, args: &[&str], code: i32) -> String {
+        let output = self.run(args, "");
+        assert_eq!(output.status.code(), Some(code), "{args:?}: {output:?}");
+        String::from_utf8(output.stderr).unwrap()
+    }
+
+    fn json(&self, args: &[&str]) -> Vec<Value> {
+        let text = self.ok(args, "");
+        text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+    }
+}
+
+impl Drop for Broker {
+    fn drop(&mut self) {
+        let _ = self.process.kill();
+        let _ = self.process.wait();
+        let _ = fs::remove_dir_all(&self.folder);
+    }
+}
+
+#[test]
+fn topics_and_records() {
+    let broker = Broker::start("topics");
+    broker.ok(&["topic", "create", "t", "--partitions", "2", "--config", "retention.ms=-1"], "");
+    assert!(broker.fails(&["topic", "create", "t"], 1).contains("exists already"));
+    broker.ok(&["produce", "t", "--partition", "1"], "one\ntwo\n");
+    broker.ok(&["produce", "t", "-p", "1", "-K", ":", "-H", "h=1", "-z", "zstd"], "k:three\n");
+    let all = ["consume", "t", "--until-end", "-f", "%t %p %o %k %v %h\\n"];
+    assert_eq!(broker.ok(&all, ""), "t 1 0  one \nt 1 1  two \nt 1 2 k three h=1\n");
+    let some = ["consume", "t", "-p", "1", "--from", "1", "--count", "1"];
+    assert_eq!(broker.ok(&some, ""), "two\n");
+    let later = ["consume", "t", "--from", "2999-01-01", "--until-end"];
+    assert_eq!(broker.ok(&later, ""), "");
+    let objects = broker.json(&["consume", "t", "--until-end", "--json"]);
+    assert_eq!(objects.len(), 3);
+    assert_eq!(objects[2]["headers"], json!([{"key": "h", "value": "1"}]));
+    let described = &broker.json(&["topic", "describe", "t", "--json"])[0];
+    assert_eq!(described["partitions"][1]["end"], 3);
+    assert_eq!(described["configs"]["retention.ms"], json!({"value": "-1", "own": true}));
+    let alter = ["topic", "alter", "t", "--partitions", "3", "--delete-config", "retention.ms"];
+    broker.ok(&alter, "");
+    let described = &broker.json(&["topic", "describe", "t", "--json"])[0];
+    assert_eq!(described["partitions"].as_array().unwrap().len(), 3);
+    assert_eq!(described["configs"]["retention.ms"]["own"], false);
+    broker.ok(&["topic", "delete", "t"], "");
+    assert_eq!(broker.json(&["topic", "list", "--json"]), [json!([])]);
+    assert!(broker.fails(&["consume", "t"], 1).contains("there is no topic t"));
+}
+
+#[test]
+fn many_records_in_many_polls_come_back_whole() {
+    let broker = Broker::start("many");
+    let settings = ["--partitions", "4", "--config", "max.message.bytes=1500"];
+    broker.ok(&[&["topic", "create", "t"], &settings[..]].concat(), "");
+    let lines: Vec<String> = (0..30_000).map(|number| number.to_string()).collect();
+    // Batches are too large for the topic at first.
+    broker.ok(&["produce", "t"], &(lines.join("\n") + "\n"));
+    let text = broker.ok(&["consume", "t", "--until-end"], "");
+    let mut found: Vec<u32> = text.lines().map(|line| line.parse().unwrap()).collect();
+    found.sort_unstable();
+    assert!(found.into_iter().eq(0..30_000));
+}
+
+#[test]
+fn failures_say_what_to_do_and_have_codes() {
+    let broker = Broker::start("failures");
+    assert!(broker.fails(&["topic", "describe", "none"], 1).contains("dohle topic create none"));
+    assert!(broker.fails(&["topic", "alter", "none"], 2).contains("nothing to change"));
+    broker.fails(&["topic", "create", "x", "--config", "no"], 2);
+    broker.fails(&["topic", "create", "bad name!"], 1);
+    broker.fails(&["consume", "x", "--from", "soon"], 2);
+    broker.fails(&["consume", "x", "-X", "fetch.min.bites=1"], 2);
+    broker.fails(&["produce", "x", "-X", "linger.ms=-1"], 2);
+    let nobody = Command::new(DOHLE).args(["topic", "list", "-b", "127.0.0.1:1"]).output().unwrap();
+    assert_eq!(nobody.status.code(), Some(1));
+    assert!(String::from_utf8_lossy(&nobody.stderr).contains("dohle start"), "{nobody:?}");
+}
+
+#[test]
+fn the_files_of_a_broker_are_sound() {
+    let broker = Broker::start("files");
+    broker.ok(&["topic", "create", "t"], "");
+    broker.ok(&["produce", "t"], "a\nb\n");
+    let dump = || {
+        let command = ["log", "dump", "--json", "--print-data"];
+        Command::new(DOHLE).args(command).arg(broker.folder.join("data")).output().unwrap()
+    };
+    let sound = dump();
+    assert!(sound.status.success(), "{sound:?}");
+    let text = String::from_utf8(sound.stdout).unwrap();
+    let rows: Vec<Value> = text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    assert!(rows.iter().any(|row| row["payload"] == "b"));
+    assert!(rows.iter().any(|row| row["type"] == "TopicRecord" && row["data"]["name"] == "t"));
+    let segment = broker.folder.join("data/t-0/00000000000000000000.log");
+    let mut bytes = fs::read(&segment).unwrap();
+    *bytes.last_mut().unwrap() ^= 1;
+    fs::write(&segment, bytes).unwrap();
+    let damaged = dump();
+    assert_eq!(damaged.status.code(), Some(1));
+    assert!(String::from_utf8_lossy(&damaged.stdout).contains(r#""kind":"damage""#));
+}
