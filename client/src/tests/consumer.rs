@@ -130,6 +130,25 @@ fn a_poll_that_is_full_leaves_the_rest_for_the_next() {
 }
 
 #[test]
+fn a_busy_partition_does_not_wait_for_an_idle_one() {
+    let mut broker = Broker::new(1);
+    broker.create("t", 2);
+    for _ in 0..20 {
+        plain(&mut broker, 0, &["a"]);
+    }
+    let config = ConsumerConfig { max_partition_fetch_bytes: 1, ..config() };
+    let mut world = world(config, broker);
+    world.input(Input::Assign(vec![(at(0), Start::Earliest), (at(1), Start::Earliest)]));
+    world.settle();
+    for given in 0..20 {
+        assert!(world.machine.has_records(), "{given} records without waiting");
+        check(&mut world, 9, "a");
+        world.settle();
+    }
+    assert!(!world.machine.has_records());
+}
+
+#[test]
 fn a_start_is_found_by_offset_end_or_time() {
     let check_start = |start: Start, values: &str| {
         let mut world = world(config(), six());

@@ -1,6 +1,6 @@
 //! Fetching.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use dohle_wire::id::{NodeId, Offset, TopicId};
@@ -18,34 +18,41 @@ use crate::machine::{Now, TopicPartition};
 const BY_ID: i16 = 13;
 
 impl Consumer {
-    /// Asks each broker for what is wanted of it and not at hand, one request at a time.
+    /// Asks each broker for what is wanted of it, one request at a time.
+    ///
+    /// A broker whose records are still at hand is not asked: it would wait for the partitions that
+    /// have none, and those that run dry meanwhile would have to wait with them.
     pub(super) fn fetch(&mut self, now: Now) {
-        let hungry: Vec<(TopicPartition, Offset)> = self
-            .parts
-            .iter()
-            .filter(|(_, part)| {
-                !part.paused && part.buffer.is_none() && part.not_before <= now.mono
-            })
-            .filter_map(|(at, part)| match part.position {
-                Position::At(offset) => Some((at.clone(), offset)),
-                Position::Start(_) | Position::Failed => None,
-            })
-            .collect();
         let mut by_node: BTreeMap<NodeId, BTreeMap<TopicPartition, Wanted>> = BTreeMap::new();
-        for (at, offset) in hungry {
-            let Some(info) = self.known(&at) else { continue };
-            let preferred = self.parts[&at].preferred.filter(|(_, until)| *until > now.mono);
-            let Some(node) = preferred.map(|(node, _)| node).or(info.leader) else { continue };
-            let topic_id =
-                self.cluster.view().topic(&at.topic).map_or_else(TopicId::default, |t| t.id);
-            let wanted = Wanted { topic_id, offset, leader_epoch: info.epoch };
-            by_node.entry(node).or_default().insert(at, wanted);
+        let mut served: BTreeSet<NodeId> = BTreeSet::new();
+        let awake = self.parts.iter().filter(|(_, part)| !part.paused);
+        let awake: Vec<TopicPartition> = awake.map(|(at, _)| at.clone()).collect();
+        for at in awake {
+            let part = &self.parts[&at];
+            let (has_records, rests) = (part.buffer.is_some(), part.not_before > now.mono);
+            let Position::At(offset) = part.position else { continue };
+            let Some((leader, leader_epoch)) = self.known(&at) else { continue };
+            let node = self.preferred(now, &at).unwrap_or(leader);
+            if has_records {
+                served.insert(node);
+            } else if !rests {
+                let topic = self.cluster.view().topic(&at.topic);
+                let topic_id = topic.map_or_else(TopicId::default, |topic| topic.id);
+                let wanted = Wanted { topic_id, offset, leader_epoch };
+                by_node.entry(node).or_default().insert(at, wanted);
+            }
         }
         for (node, wanted) in by_node {
-            if !self.fetching.contains_key(&node) {
+            if !self.fetching.contains_key(&node) && !served.contains(&node) {
                 self.fetch_from(now, node, wanted);
             }
         }
+    }
+
+    /// The replica that the leader recommended, if it still is one to be asked.
+    fn preferred(&self, now: Now, at: &TopicPartition) -> Option<NodeId> {
+        let (node, until) = self.parts[at].preferred?;
+        (until > now.mono && self.cluster.view().brokers.contains_key(&node)).then_some(node)
     }
 
     fn fetch_from(&mut self, now: Now, node: NodeId, wanted: BTreeMap<TopicPartition, Wanted>) {

@@ -3,8 +3,9 @@
 //! Owns: the assignment, the position of each partition, what was fetched and not given out.
 //!
 //! Invariants: records of a partition are given out in the order of their offsets, each at most once
-//! per seek; a partition is fetched only when all of it that was fetched before has been given out,
-//! so that memory is bounded by `fetch.max.bytes` for each broker.
+//! per seek; a broker is asked for more only when all that it served before has been given out, so
+//! that memory is bounded by `fetch.max.bytes` for each broker, and no partition that ran dry has to
+//! wait for the others of its broker.
 //!
 //! Must never know: sockets, clocks, other threads.
 
@@ -19,14 +20,14 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use dohle_wire::ErrorCode;
-use dohle_wire::id::{NodeId, Offset};
+use dohle_wire::id::{LeaderEpoch, NodeId, Offset};
 use dohle_wire::record::Codecs;
 
 pub use self::io::{ConsumeError, ConsumedRecord, Effect, Input, Start};
 
 use self::buffer::{Buffer, Reading};
 use self::session::Session;
-use super::cluster::{Cluster, ClusterView, Event, PartitionInfo};
+use super::cluster::{Cluster, ClusterView, Event};
 use super::time::Earliest;
 use super::{Deadline, Fx, Machine, Now, TopicPartition};
 use crate::config::{AutoOffsetReset, ConfigError, ConsumerConfig};
@@ -338,14 +339,14 @@ impl Consumer {
         self.parts.get_mut(at).filter(|part| part.generation == generation)
     }
 
-    /// The partition's state in the metadata; newer metadata is asked for if it has no leader.
-    fn known(&mut self, at: &TopicPartition) -> Option<PartitionInfo> {
-        let info = self.cluster.view().partition(&at.topic, at.partition).cloned();
-        let info = info.filter(|info| info.leader.is_some());
-        if info.is_none() {
+    /// Leader and epoch of a partition; newer metadata is asked for if it has none.
+    fn known(&mut self, at: &TopicPartition) -> Option<(NodeId, LeaderEpoch)> {
+        let info = self.cluster.view().partition(&at.topic, at.partition);
+        let known = info.and_then(|info| Some((info.leader?, info.epoch)));
+        if known.is_none() {
             self.cluster.want_metadata();
         }
-        info
+        known
     }
 }
 

@@ -26,11 +26,10 @@ impl Consumer {
             .filter_map(|(at, part)| Some((at.clone(), wanted_time(&part.position)?)))
             .collect();
         for (at, timestamp) in open {
-            let Some(info) = self.known(&at) else { continue };
-            let Some(leader) = info.leader else { continue };
+            let Some((leader, epoch)) = self.known(&at) else { continue };
             let ask = ListOffsetsPartition {
                 partition_index: at.partition,
-                current_leader_epoch: info.epoch.0,
+                current_leader_epoch: epoch.0,
                 timestamp,
             };
             by_leader.entry(leader).or_default().push((at, ask));
