@@ -2,10 +2,11 @@
 //!
 //! Owns: records that are not delivered, their batches, sequences and the producer id.
 //!
-//! Invariants: every `Send` is answered by exactly one `Delivered`; records of one partition are
-//! acknowledged in the order sent, if `enable.idempotence` or if only one request is in flight; an
+//! Invariants: every `Send` is answered by exactly one `Delivered`; records of one partition are in
+//! the log in the order sent, if `enable.idempotence` or if only one request is in flight; an
 //! idempotent record is in the log at most once; the bytes of unanswered records never exceed
-//! `buffer.memory`.
+//! `buffer.memory`. Fates are told as they become known: a broker that wrote a batch and reported a
+//! failure makes that batch's fate come after those behind it.
 //!
 //! Must never know: sockets, clocks, other threads.
 //!
