@@ -5,6 +5,8 @@
 //! overtakes. A process ends without destructors: its units are dropped, what they had under way
 //! on disk is the disk's affair.
 
+mod brief;
+
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -23,6 +25,7 @@ use dohle_wire::codec::Part;
 use dohle_wire::id::Uuid;
 use dohle_wire::record::Codecs;
 
+use self::brief::{brief, brief_op, who};
 use crate::choice::Stream;
 use crate::clock::Clock;
 use crate::disk::{Crash, SimDisk};
@@ -505,38 +508,5 @@ impl Process {
                 Some((&mut cell.armed, cell.machine.deadline()))
             }
         }
-    }
-}
-
-/// A node or a unit of it, as the trace names it.
-fn who(node: usize, unit: Option<UnitId>) -> String {
-    match unit {
-        None => format!("n{node}"),
-        Some(UnitId::Control) => format!("n{node}.control"),
-        Some(UnitId::Shard(id)) => format!("n{node}.shard{id}"),
-        Some(UnitId::Session(id)) => format!("n{node}.conn{id}"),
-    }
-}
-
-/// An input in one short line.
-fn brief(input: &impl std::fmt::Debug) -> String {
-    let mut text = format!("{input:?}");
-    if let Some((cut, _)) = text.char_indices().nth(160) {
-        text.truncate(cut);
-        text.push('…');
-    }
-    text
-}
-
-fn brief_op(op: &DiskOp) -> String {
-    match op {
-        DiskOp::Write { id, file, position, data } => {
-            let len: usize = data.iter().map(Bytes::len).sum();
-            format!("write {:?} {len} bytes at {position}, {:?} {}", file.0, id.what, id.end)
-        }
-        DiskOp::Put { path, data, durable, .. } => {
-            format!("put {} {} bytes durable={durable}", path.path, data.len())
-        }
-        other => brief(other),
     }
 }

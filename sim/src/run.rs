@@ -52,6 +52,20 @@ impl Plan {
             mutants: Mutants::default(),
         }
     }
+
+    fn choices(&self) -> Choices {
+        let mut choices = Choices::new(self.seed);
+        if let Some(script) = self.script.clone() {
+            choices = choices.scripted(script);
+        }
+        if self.keep_choices { choices.logged() } else { choices }
+    }
+
+    /// The configuration that the run will have.
+    #[must_use]
+    pub fn swarm(&self) -> Swarm {
+        self.scenario.draw(&mut self.choices(), self.length)
+    }
 }
 
 /// A violation and the event at which it was found.
@@ -121,14 +135,7 @@ fn listen() {
 #[must_use]
 pub fn run(plan: &Plan) -> Outcome {
     listen();
-    let mut choices = Choices::new(plan.seed);
-    if let Some(script) = plan.script.clone() {
-        choices = choices.scripted(script);
-    }
-    if plan.keep_choices {
-        choices = choices.logged();
-    }
-    let (mut world, swarm) = plan.scenario.begin(choices, plan.length, plan.mutants);
+    let (mut world, swarm) = plan.scenario.begin(plan.choices(), plan.length, plan.mutants);
     if plan.trace {
         world.kernel.trace();
     }

@@ -50,19 +50,25 @@ impl Scenario {
         Self::ALL.into_iter().find(|scenario| scenario.name() == name)
     }
 
-    /// Draws a configuration, and makes the world in its first moment. `length` overrides how long
-    /// faults go on.
+    /// Draws a configuration. `length` overrides how long faults go on.
+    pub fn draw(self, choices: &mut Choices, length: Option<u64>) -> Swarm {
+        let swarm = match self {
+            Self::Single => Swarm::single(choices),
+        };
+        Swarm { length: length.unwrap_or(swarm.length), ..swarm }
+    }
+
+    /// Draws a configuration, and makes the world in its first moment.
     pub fn begin(
         self,
         mut choices: Choices,
         length: Option<u64>,
         mutants: Mutants,
     ) -> (World, Swarm) {
-        let mut swarm = match self {
-            Self::Single => Swarm::single(&mut choices),
+        let swarm = self.draw(&mut choices, length);
+        let world = match self {
+            Self::Single => populate(choices, &swarm, mutants),
         };
-        swarm.length = length.unwrap_or(swarm.length);
-        let world = populate(choices, &swarm, mutants);
         (world, swarm)
     }
 

@@ -3,20 +3,20 @@
 //!
 //! Must never know: what clients want, what the machines decide.
 
+mod actors;
+mod network;
+
 use std::collections::BTreeMap;
 
-use bytes::{Bytes, BytesMut};
-use dohle_core::mail::SessionId;
 use dohle_jepsen::{Action, Key, Op};
-use dohle_wire::codec::Part;
 
-use crate::actor::{Actor, ActorEffect, ActorInput};
+use crate::actor::{Actor, ActorInput};
 use crate::choice::{Choices, Stream};
 use crate::clock::{Clock, MS, SEC};
 use crate::disk::Crash;
 use crate::fault::{Fault, Nemesis, STRIKES_AFTER};
 use crate::kernel::Kernel;
-use crate::net::{ConnId, Net, NetEvent, NetSpeed, Opener};
+use crate::net::{ConnId, Net, NetEvent, NetSpeed};
 use crate::node::{Node, NodeEffect, NodeEvent};
 use crate::oracle::{Loss, Oracles, Violation};
 
@@ -36,9 +36,18 @@ pub enum Event {
     /// A crash that was armed has waited long enough.
     Strike(usize),
     /// By now this process serves, or has stopped.
-    Overdue(usize, u32, &'static str),
+    Overdue(usize, u32, Lifecycle),
     /// Time to look at what nodes believe.
     Look,
+}
+
+/// What a process is expected to come to.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub enum Lifecycle {
+    /// It serves clients.
+    Serving,
+    /// It has stopped.
+    Stopped,
 }
 
 /// Why a run ended before its scenario did.
@@ -204,18 +213,18 @@ impl World {
     fn on_boot(&mut self, node: usize) -> Result<(), Violation> {
         self.nodes[node].boot(&mut self.kernel);
         let life = self.nodes[node].life;
-        self.kernel.after(LIFECYCLE_LIMIT, Event::Overdue(node, life, "serving"));
+        self.kernel.after(LIFECYCLE_LIMIT, Event::Overdue(node, life, Lifecycle::Serving));
         self.settle(node)
     }
 
-    fn on_overdue(&mut self, node: usize, life: u32, what: &str) -> Result<(), Violation> {
+    fn on_overdue(&mut self, node: usize, life: u32, what: Lifecycle) -> Result<(), Violation> {
         let node = &self.nodes[node];
         let late = match what {
-            "serving" => !node.is_ready(),
-            _ => true,
+            Lifecycle::Serving => !node.is_ready(),
+            Lifecycle::Stopped => true,
         };
         if node.is_up() && node.life == life && late {
-            let text = format!("not {what} after {} s", LIFECYCLE_LIMIT / SEC);
+            let text = format!("not {what:?} after {} s", LIFECYCLE_LIMIT / SEC);
             return Err(Violation::new("liveness", text));
         }
         Ok(())
@@ -240,7 +249,7 @@ impl World {
                 NodeEffect::Send(to, parts) => {
                     self.net.server_send(&mut self.kernel, ConnId(to.0), parts);
                 }
-                NodeEffect::Read(from, on) => self.on_read(node, from, on)?,
+                NodeEffect::Read(from, on) => self.on_read(from, on),
                 NodeEffect::Close(session, why) => {
                     self.kernel
                         .note(|| format!("n{node}"), || format!("close {session:?} {why:?}"));
@@ -289,7 +298,7 @@ impl World {
     /// Asks a node to stop; it starts again after a while.
     pub fn shutdown(&mut self, node: usize) -> Result<(), Violation> {
         let life = self.nodes[node].life;
-        self.kernel.after(LIFECYCLE_LIMIT, Event::Overdue(node, life, "stopped"));
+        self.kernel.after(LIFECYCLE_LIMIT, Event::Overdue(node, life, Lifecycle::Stopped));
         self.nodes[node].shutdown(&mut self.kernel);
         self.settle(node)
     }
@@ -333,212 +342,6 @@ impl World {
         self.nemeses[node].arm_for_recovery(&mut self.kernel.choices, fault);
         self.boot_later(node);
         Ok(())
-    }
-
-    fn on_net(&mut self, event: NetEvent) -> Result<(), Violation> {
-        match event {
-            NetEvent::Syn(id) => self.on_syn(id),
-            NetEvent::Accepted(id) => self.on_accepted(id),
-            NetEvent::ToServer(id, frame) => self.on_request(id, frame),
-            NetEvent::Flush(id, parts) => self.on_flush(id, parts),
-            NetEvent::ToClient(id, frame) => match self.net.reaches_client(id) {
-                true => self.tell(id, |token| ActorInput::Frame(token, frame)),
-                false => Ok(()),
-            },
-            NetEvent::ClientEnd(id) => self.on_client_end(id),
-            NetEvent::ServerEnd(id) => self.on_server_end(id),
-            NetEvent::Again { node, losses, frame } => {
-                if self.nodes[node].is_ready() && self.nodes[node].losses == losses {
-                    let id = self.net.open(&mut self.kernel, Opener::Replay, node);
-                    if let Some(conn) = self.net.conn(id) {
-                        conn.first = Some(frame);
-                    }
-                }
-                Ok(())
-            }
-        }
-    }
-
-    fn on_syn(&mut self, id: ConnId) -> Result<(), Violation> {
-        let Some(index) = self.net.conn(id).map(|conn| conn.node) else { return Ok(()) };
-        let node = &mut self.nodes[index];
-        let life = node.is_ready().then_some(node.life);
-        self.net.answer_syn(&mut self.kernel, id, life);
-        if life.is_some() {
-            node.accept(&mut self.kernel, SessionId(id.0));
-        }
-        self.settle(index)
-    }
-
-    fn on_accepted(&mut self, id: ConnId) -> Result<(), Violation> {
-        if !self.net.reaches_client(id) {
-            return Ok(());
-        }
-        let Some(conn) = self.net.conn(id) else { return Ok(()) };
-        if let Some(frame) = conn.first.take() {
-            let losses = self.nodes[conn.node].losses;
-            self.net.client_send(&mut self.kernel, id, frame, losses);
-            return Ok(());
-        }
-        self.tell(id, ActorInput::Opened)
-    }
-
-    fn on_request(&mut self, id: ConnId, frame: Bytes) -> Result<(), Violation> {
-        if !self.net.reaches_server(id) {
-            return Ok(());
-        }
-        let Some(conn) = self.net.conn(id) else { return Ok(()) };
-        if conn.paused {
-            conn.inbox.push_back(frame);
-            return Ok(());
-        }
-        let node = conn.node;
-        let image = self.nodes[node].image().map(|image| &**image);
-        self.oracles.tap.on_request(id, &frame, image);
-        self.nodes[node].frame(&mut self.kernel, SessionId(id.0), frame);
-        self.settle(node)
-    }
-
-    /// A session stops reading or goes on; then it is given what arrived meanwhile.
-    fn on_read(&mut self, node: usize, from: SessionId, on: bool) -> Result<(), Violation> {
-        let id = ConnId(from.0);
-        if let Some(conn) = self.net.conn(id) {
-            conn.paused = !on;
-            let waiting = if on { std::mem::take(&mut conn.inbox) } else { Default::default() };
-            for frame in waiting {
-                self.kernel.at(self.kernel.time, Event::Net(NetEvent::ToServer(id, frame)));
-            }
-        }
-        assert!(node < self.nodes.len(), "sessions live on nodes");
-        Ok(())
-    }
-
-    fn on_flush(&mut self, id: ConnId, parts: Vec<Part>) -> Result<(), Violation> {
-        let Some(conn) = self.net.conn(id) else { return Ok(()) };
-        let (node, life) = (conn.node, conn.life);
-        if !self.nodes[node].is_up() || life != Some(self.nodes[node].life) {
-            return Ok(());
-        }
-        let mut frame = BytesMut::new();
-        for part in parts {
-            match part {
-                Part::Bytes(bytes) => frame.extend_from_slice(&bytes),
-                Part::Hole(hole) => match self.nodes[node].disk.hole(&hole) {
-                    Some(bytes) => frame.extend_from_slice(&bytes),
-                    None => {
-                        return Err(Violation::new("hole", format!("{hole:?} is past the file")));
-                    }
-                },
-            }
-        }
-        let frame = frame.freeze();
-        let announced = frame.first_chunk().map_or(0, |len| u32::from_be_bytes(*len) as usize);
-        if announced + 4 != frame.len() {
-            let text = format!("a frame of {} bytes announces {announced}", frame.len());
-            return Err(Violation::new("wire", text));
-        }
-        self.kernel.digest.bytes(&frame);
-        let image = self.nodes[node].image().map(|image| &**image);
-        self.oracles.tap.on_response(id, &frame, image, &mut self.oracles.armed)?;
-        self.net.flush(&mut self.kernel, id, frame.slice(4..));
-        Ok(())
-    }
-
-    fn on_client_end(&mut self, id: ConnId) -> Result<(), Violation> {
-        let Some(opener) = self.net.conn(id).map(|conn| conn.opener) else { return Ok(()) };
-        match opener {
-            Opener::Client { client, token } if self.net.ended(id, true) => {
-                self.actors[client].connections.remove(&token);
-                self.on_actor(client, ActorInput::Closed(token))
-            }
-            Opener::Client { .. } | Opener::Replay => Ok(()),
-        }
-    }
-
-    fn on_server_end(&mut self, id: ConnId) -> Result<(), Violation> {
-        let Some(node) = self.net.conn(id).map(|conn| conn.node) else { return Ok(()) };
-        if self.net.ended(id, false) {
-            self.nodes[node].hang_up(&mut self.kernel, SessionId(id.0));
-            self.oracles.tap.hang_up(id);
-            return self.settle(node);
-        }
-        Ok(())
-    }
-
-    fn tell(&mut self, id: ConnId, input: impl FnOnce(u64) -> ActorInput) -> Result<(), Violation> {
-        match self.net.conn(id).map(|conn| conn.opener) {
-            Some(Opener::Client { client, token }) => self.on_actor(client, input(token)),
-            Some(Opener::Replay) | None => Ok(()),
-        }
-    }
-
-    fn on_actor(&mut self, index: usize, input: ActorInput) -> Result<(), Violation> {
-        let time = self.kernel.time;
-        let cell = &mut self.actors[index];
-        let now = cell.clock.now(time);
-        if matches!(input, ActorInput::Tick) {
-            if cell.armed != Some(time) {
-                return Ok(());
-            }
-            cell.armed = None;
-        }
-        self.kernel.note(|| cell.actor.name(), || format!("{input:?}").chars().take(120).collect());
-        let mut fx = Vec::new();
-        cell.actor.on(now, input, &mut self.kernel.choices, &mut fx);
-        for effect in fx {
-            self.on_actor_effect(index, effect)?;
-        }
-        let cell = &mut self.actors[index];
-        if let Some((at, _)) = cell.actor.deadline() {
-            let time = cell.clock.when(at).max(time + 1);
-            if cell.armed.is_none_or(|armed| time < armed) {
-                cell.armed = Some(time);
-                self.kernel.at(time, Event::Actor(index, ActorInput::Tick));
-            }
-        }
-        Ok(())
-    }
-
-    fn on_actor_effect(&mut self, index: usize, effect: ActorEffect) -> Result<(), Violation> {
-        match effect {
-            ActorEffect::Open { token, host, port } => self.open(index, token, &host, port),
-            ActorEffect::Send(token, frame) => {
-                if let Some(id) = self.actors[index].connections.get(&token).copied() {
-                    let node = self.net.conn(id).map_or(0, |conn| conn.node);
-                    let losses = self.nodes[node].losses;
-                    self.net.client_send(&mut self.kernel, id, frame, losses);
-                }
-            }
-            ActorEffect::Close(token) => {
-                if let Some(id) = self.actors[index].connections.remove(&token) {
-                    self.net.client_close(&mut self.kernel, id);
-                }
-            }
-            ActorEffect::Did(op) => {
-                let op = Op { time: self.kernel.time, ..op };
-                self.kernel.note(|| self.actors[index].actor.name(), || format!("{:?}", op.action));
-                self.oracles.observe(&op)?;
-            }
-            ActorEffect::Note(text) => {
-                self.kernel.note(|| self.actors[index].actor.name(), || text);
-            }
-        }
-        Ok(())
-    }
-
-    fn open(&mut self, index: usize, token: u64, host: &str, port: u16) {
-        let at = |node: &Node| {
-            let (name, number) = &node.settings().address;
-            **name == *host && *number == port
-        };
-        match self.nodes.iter().position(at) {
-            Some(node) => {
-                let opener = Opener::Client { client: index, token };
-                let id = self.net.open(&mut self.kernel, opener, node);
-                self.actors[index].connections.insert(token, id);
-            }
-            None => self.kernel.after(MS, Event::Actor(index, ActorInput::Closed(token))),
-        }
     }
 
     /// What the world looks like now, for a person.

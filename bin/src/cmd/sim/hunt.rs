@@ -11,7 +11,7 @@ use std::time::Instant;
 
 use dohle_sim::run::{Outcome, Plan, run as play};
 use dohle_sim::scenario::Scenario;
-use indicatif::{ProgressBar, ProgressStyle};
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use serde_json::Value;
 
 use super::{ScenarioName, VIOLATION, file, summary};
@@ -51,6 +51,9 @@ impl FromStr for Seeds {
     }
 }
 
+/// Seeds from one line of progress to the next.
+const LINE_EVERY: u64 = 100;
+
 pub(super) fn hunt(args: &HuntArgs) -> Result<ExitCode, String> {
     if let Some(dir) = &args.out {
         std::fs::create_dir_all(dir).map_err(|why| format!("--out {}: {why}", dir.display()))?;
@@ -88,10 +91,11 @@ pub(super) fn hunt(args: &HuntArgs) -> Result<ExitCode, String> {
 }
 
 fn progress(count: u64) -> ProgressBar {
-    if !std::io::stderr().is_terminal() {
-        return ProgressBar::hidden();
-    }
     let bar = ProgressBar::new(count);
+    if !std::io::stderr().is_terminal() {
+        bar.set_draw_target(ProgressDrawTarget::hidden());
+        return bar;
+    }
     let template = "{wide_bar} {pos}/{len} seeds, {per_sec}, {eta} left {msg}";
     if let Ok(style) = ProgressStyle::with_template(template) {
         bar.set_style(style);
@@ -122,9 +126,18 @@ impl Hunt<'_> {
                 self.keep(seed);
             }
             self.progress.inc(1);
+            self.tell();
             if let Ok(mut outcomes) = self.outcomes.lock() {
                 outcomes.push(slim(outcome));
             }
+        }
+    }
+
+    /// Where there is no terminal for a bar, a line now and then says how far the hunt is.
+    fn tell(&self) {
+        let (done, all) = (self.progress.position(), self.progress.length().unwrap_or(0));
+        if self.progress.is_hidden() && done % LINE_EVERY == 0 && done < all {
+            eprintln!("{done} of {all} seeds");
         }
     }
 

@@ -49,6 +49,9 @@ struct RunArgs {
     /// Write a line for each thing that happens.
     #[arg(long, value_name = "FILE")]
     trace: Option<PathBuf>,
+    /// Print the configuration that the seed stands for first.
+    #[arg(long)]
+    verbose: bool,
     /// One JSON object instead of text.
     #[arg(long)]
     json: bool,
@@ -77,6 +80,9 @@ struct ReplayArgs {
     /// Write a line for each thing that happens.
     #[arg(long, value_name = "FILE")]
     trace: Option<PathBuf>,
+    /// Print the configuration that the seed stands for first.
+    #[arg(long)]
+    verbose: bool,
     /// One JSON object instead of text.
     #[arg(long)]
     json: bool,
@@ -138,6 +144,7 @@ fn run_seed(args: &RunArgs) -> Result<ExitCode, String> {
     let mut plan = Plan::new(args.scenario.0, args.seed);
     plan.length = args.length.map(|span| span.0);
     plan.trace = args.trace.is_some();
+    announce(&plan, args.verbose || args.json);
     let started = Instant::now();
     let outcome = play(&plan);
     write_trace(args.trace.as_ref(), &outcome)?;
@@ -153,10 +160,18 @@ fn replay(args: &ReplayArgs) -> Result<ExitCode, String> {
     plan.until = args.until;
     plan.paranoid = args.paranoid;
     plan.trace = args.trace.is_some();
+    announce(&plan, args.verbose || args.json);
     let started = Instant::now();
     let outcome = play(&plan);
     write_trace(args.trace.as_ref(), &outcome)?;
     Ok(report(&plan, &outcome, started.elapsed(), args.json, args.state))
+}
+
+/// Prints the run's configuration, before anything can go wrong with it.
+fn announce(plan: &Plan, wanted: bool) {
+    if wanted {
+        println!("{}", json!({ "seed": plan.seed, "swarm": plan.swarm() }));
+    }
 }
 
 fn write_trace(path: Option<&PathBuf>, outcome: &Outcome) -> Result<(), String> {
