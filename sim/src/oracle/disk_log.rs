@@ -75,25 +75,26 @@ impl DiskLog {
         let first = segments.iter().rposition(|base| *base <= start).unwrap_or(0);
         let segments = segments[first..].to_vec();
         let mut log = Self { topic_id, segments: segments.clone(), ..Self::default() };
+        let mut next = segments.first().copied().unwrap_or(0);
         for base in segments {
             let file = content(&FileKind::Log.name(Offset(base))).unwrap_or_default();
-            log.read_segment(base, file);
+            log.read_segment(base, &mut next, file);
         }
         log
     }
 
-    /// Takes in one segment.
-    fn read_segment(&mut self, segment: i64, file: &[u8]) {
-        if self.damage.is_none() && self.batches.last().is_some_and(|last| last.next() != segment) {
-            self.damage = Some(format!("a gap before segment {segment}"));
+    /// Takes in one segment, which `next` has to begin.
+    fn read_segment(&mut self, segment: i64, next: &mut i64, file: &[u8]) {
+        if *next != segment {
+            self.damage.get_or_insert_with(|| format!("a gap before segment {segment}"));
         }
-        let mut next = segment;
+        *next = segment;
         let mut position = 0;
         for batch in split_batches(Bytes::copy_from_slice(file)) {
             let problem = match &batch {
                 Err(error) => Some(error.to_string()),
                 Ok(batch) if !batch.crc_ok() => Some("wrong checksum".to_owned()),
-                Ok(batch) if batch.header.base_offset.0 != next => {
+                Ok(batch) if batch.header.base_offset.0 != *next => {
                     Some(format!("offset {} where {next} is next", batch.header.base_offset))
                 }
                 Ok(_) => None,
@@ -106,7 +107,7 @@ impl DiskLog {
             };
             let list = if self.damage.is_none() { &mut self.batches } else { &mut self.beyond };
             list.push(DiskBatch { header, segment, position });
-            next = header.next_offset().0;
+            *next = header.next_offset().0;
             position += bytes.len() as u64;
         }
     }
@@ -116,6 +117,7 @@ impl DiskLog {
         let batches = self.batches.last().map(DiskBatch::next);
         match self.damage {
             Some(_) => batches.or(self.segments.first().copied()),
+            // An empty active segment says where the log ends, too.
             None => batches.max(self.segments.last().copied()),
         }
     }
