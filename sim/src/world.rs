@@ -334,7 +334,12 @@ impl World {
 
     /// A crash strikes.
     fn strike(&mut self, node: usize, fault: Fault) -> Result<(), Violation> {
-        let Some(crash) = fault.crash().filter(|_| self.nodes[node].is_up()) else { return Ok(()) };
+        let Some(crash) = fault.crash() else { return Ok(()) };
+        if !self.nodes[node].is_up() {
+            // It stopped by itself meanwhile: what was promised to happen happens later.
+            self.kernel.after(STRIKES_AFTER, Event::Fault(node, fault));
+            return Ok(());
+        }
         self.oracles.on_crash(&self.nodes[node], crash)?;
         self.nodes[node].crash(&mut self.kernel, crash);
         self.net.node_down(&mut self.kernel, node, Some(crash));

@@ -10,6 +10,7 @@ use dohle_client::machine::producer::{Effect, Input, ProduceError, ProducerRecor
 use dohle_client::machine::{Producer, Token};
 use dohle_core::time::{Deadline, Instant, Now, earlier};
 use dohle_jepsen::{Action, End, Key};
+use dohle_wire::ErrorCode;
 use dohle_wire::record::Codecs;
 
 use super::shell::Shell;
@@ -141,10 +142,17 @@ impl Writer {
         match result {
             Ok(_) if self.kind == Kind::Plain(Acks::None) => End::Unasked,
             Ok(receipt) => End::Acknowledged(receipt.offset.0),
-            Err(error) if error.is_in_doubt() => End::Unknown,
+            Err(error) if error.is_in_doubt() || depends_on_configs(error) => End::Unknown,
             Err(_) => End::Refused,
         }
     }
+}
+
+/// Whether the broker's refusal says only how its configs were at that moment. The network may
+/// deliver a request once more, and after a change of the limit the same batch passes.
+fn depends_on_configs(error: &ProduceError) -> bool {
+    let ProduceError::Refused { code, .. } = error else { return false };
+    matches!(*code, ErrorCode::RecordListTooLarge | ErrorCode::MessageTooLarge)
 }
 
 impl Actor for Writer {

@@ -292,6 +292,8 @@ impl Queue {
             .chain(all.map(|batch| batch.expires).min().map(|at| (at, "delivery.timeout.ms")))
     }
 
+    /// Walks the whole queue: for debug builds.
+    #[cfg(debug_assertions)]
     pub(super) fn invariants(&self, idempotent: bool, max_in_flight: usize) {
         let stamped = self.wire.iter().chain(&self.waiting).filter(|batch| batch.stamp.is_some());
         let outstanding = stamped.count();
