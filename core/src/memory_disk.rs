@@ -18,6 +18,8 @@ pub(crate) struct MemoryDisk {
     names: BTreeMap<FileId, FilePath>,
     /// Writes fail from now on.
     pub(crate) broken: bool,
+    /// Bytes that were read from open files so far.
+    pub(crate) bytes_read: u64,
 }
 
 impl MemoryDisk {
@@ -41,7 +43,11 @@ impl MemoryDisk {
             return Err(IoError::Failed("broken".to_owned()));
         }
         Ok(match op {
-            DiskOp::Read { file, position, len, .. } => IoOk::Read(self.read(file, position, len)),
+            DiskOp::Read { file, position, len, .. } => {
+                let bytes = self.read(file, position, len);
+                self.bytes_read += bytes.len() as u64;
+                IoOk::Read(bytes)
+            }
             DiskOp::Get { path, .. } => {
                 IoOk::Content(self.files.get(&path).map(|data| Bytes::copy_from_slice(data)))
             }

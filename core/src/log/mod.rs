@@ -255,10 +255,11 @@ impl Log {
         files: &mut FileIds,
         fx: &mut Fx<E>,
     ) {
+        // The folder may have segments and not say whose it is: power was lost in between.
+        if !self.store.on_disk {
+            self.store.put_metadata(self.log_start, fx);
+        }
         if self.segments.is_empty() {
-            if !self.store.on_disk {
-                self.store.put_metadata(self.log_start, fx);
-            }
             self.begin_segment(now, files, fx);
         } else if self.active().must_roll(
             header.last_offset(),
@@ -357,7 +358,7 @@ impl Log {
     /// Asks for everything appended so far to be made durable. One sync for a segment is under
     /// way at a time; what comes meanwhile is covered by the next one.
     pub fn flush<E: From<DiskOp>>(&mut self, fx: &mut Fx<E>) {
-        for at in 0..self.segments.len() {
+        for at in self.holding(self.durable)..self.segments.len() {
             let upto = self.segment_next(at);
             let id = self.store.id(What::Flush, upto.0);
             let segment = &mut self.segments[at];
@@ -422,7 +423,10 @@ impl Log {
         }
         let before = self.durable;
         self.advance_durable();
-        if self.end.minus(self.durable) >= self.settings.flush_messages || self.closing {
+        // `flush.ms` may have passed while this sync was under way: what came after it began is due.
+        let overdue = self.unsynced_since.is_none() && self.durable < self.end;
+        let many = self.end.minus(self.durable) >= self.settings.flush_messages;
+        if many || overdue || self.closing {
             self.flush(fx);
         }
         if self.durable > before { LogProgress::Durable } else { LogProgress::Nothing }
@@ -433,10 +437,15 @@ impl Log {
         self.segments.partition_point(|segment| segment.base < upto).checked_sub(1)
     }
 
+    /// The segment that holds `offset`, or that it would be the first of: all before it end below.
+    fn holding(&self, offset: Offset) -> usize {
+        self.segments.partition_point(|segment| segment.base <= offset).saturating_sub(1)
+    }
+
     /// Writes of different segments may end in any order: what counts is without a gap.
     fn advance_written(&mut self) {
         let mut written = self.written;
-        for at in 0..self.segments.len() {
+        for at in self.holding(written)..self.segments.len() {
             written = written.max(self.segments[at].written);
             if written < self.segment_next(at) {
                 break;
@@ -446,8 +455,9 @@ impl Log {
     }
 
     fn advance_durable(&mut self) {
-        let mut durable = self.segments.first().map_or(self.end, |first| first.base);
-        for at in 0..self.segments.len() {
+        let first = self.segments.first().map_or(self.end, |first| first.base);
+        let mut durable = self.durable.max(first);
+        for at in self.holding(durable)..self.segments.len() {
             durable = durable.max(self.segments[at].synced);
             if durable < self.segment_next(at) {
                 break;
@@ -480,6 +490,9 @@ impl Log {
         let gone = (1..self.segments.len())
             .take_while(|&at| self.segments[at].base <= self.log_start)
             .count();
+        if !self.store.on_disk && !self.segments.is_empty() {
+            self.store.put_metadata(self.log_start, fx);
+        }
         if self.store.on_disk {
             self.store.doom(self.segments.drain(..gone), self.log_start, fx);
         }

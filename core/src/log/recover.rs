@@ -105,6 +105,7 @@ enum Step {
     FirstHeader { indexes: Indexes },
     Scan { at: usize, scan: Scan },
     Cut,
+    CutEpochs,
     Seal,
     Finished,
 }
@@ -165,7 +166,7 @@ impl Recovery {
         fx: &mut Fx<E>,
     ) -> Recovered {
         let outcome = match (std::mem::replace(&mut self.step, Step::Finished), answer) {
-            (Step::List, IoOk::Listing(None)) => return self.nothing_there(),
+            (Step::List, IoOk::Listing(None)) => return self.on_no_folder(),
             (Step::List, IoOk::Listing(Some(names))) => self.on_list(&names, fx),
             (Step::Owner, IoOk::Content(text)) => self.on_owner(text, fx),
             (Step::SetAside, _) => return self.nothing_there(),
@@ -188,7 +189,8 @@ impl Recovery {
                 self.on_first_header(indexes, &bytes, fx)
             }
             (Step::Scan { at, scan }, IoOk::Read(bytes)) => self.on_scan(at, scan, &bytes, fx),
-            (Step::Cut, _) => self.seal(fx),
+            (Step::Cut, _) => self.cut_epochs(fx),
+            (Step::CutEpochs, _) => self.seal(fx),
             (Step::Seal, _) => Ok(()),
             (step, answer) => unreachable!("an answer {answer:?} that {step:?} does not have"),
         };
@@ -208,6 +210,19 @@ impl Recovery {
         self.pending += 1;
         let id = io_id(self.plan.owner, self.plan.generation, What::Recover, 0);
         fx.push(E::from(op(id)));
+    }
+
+    /// A partition without records has no folder, until it gets some.
+    fn on_no_folder(&mut self) -> Recovered {
+        let RecoveryPlan { clean, recovery_point, folder, .. } = &self.plan;
+        if *clean && recovery_point.0 > 0 {
+            return Recovered::Failed(format!(
+                "{}: the folder is gone, and had records up to offset {recovery_point} when the \
+                 broker stopped cleanly; put it back, or delete the topic",
+                folder.path
+            ));
+        }
+        self.nothing_there()
     }
 
     fn nothing_there(&mut self) -> Recovered {
@@ -313,8 +328,7 @@ impl Recovery {
     }
 
     fn begin_snapshots<E: From<DiskOp>>(&mut self, fx: &mut Fx<E>) -> Result<(), String> {
-        let scan_from = self.files.scan_from(&self.plan);
-        let left = self.files.snapshots_up_to(scan_from);
+        let left = self.files.usable_snapshots(&self.plan);
         self.next_snapshot(left, fx)
     }
 
@@ -406,7 +420,7 @@ impl Recovery {
 
     fn begin_scan<E: From<DiskOp>>(&mut self, fx: &mut Fx<E>) -> Result<(), String> {
         let Some(last) = self.segments.len().checked_sub(1) else {
-            return self.seal(fx);
+            return self.on_log_end(fx);
         };
         let first = self.first_scanned();
         if self.plan.clean && first == last && self.replayed > self.segments[last].base {

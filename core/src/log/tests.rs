@@ -444,3 +444,114 @@ fn segments_that_come_back_from_a_removal_are_swept_away() {
     assert_eq!((world.log.log_start(), world.log.end()), (start, Offset(12)));
     assert!(!world.disk.files.contains_key(&path), "it does not belong to the log");
 }
+
+#[test]
+fn after_a_clean_stop_only_the_end_is_read() {
+    let mut world = World::new(LogSettings { segment_bytes: 100_000, ..settings() });
+    for n in 0..100 {
+        world.append(n, Some((1, i32::try_from(n).unwrap())), 1);
+    }
+    world.close();
+    let size = world.log.size();
+    world.disk.bytes_read = 0;
+    let plan = plan(&world.settings, true, world.checkpoint, None);
+    world.log = recover(&mut world.disk, &mut world.files, plan).expect("it opens");
+    let read = world.disk.bytes_read;
+    assert!(read < size / 4, "{read} bytes of {size} were read");
+    world.check();
+}
+
+#[test]
+fn what_is_missing_after_a_clean_stop_is_noticed() {
+    let whole = |world: &mut World| {
+        let plan = plan(&world.settings, true, world.checkpoint, None);
+        recover(&mut world.disk, &mut world.files, plan).unwrap_err()
+    };
+    let mut world = World::new(LogSettings { segment_bytes: 100_000, ..settings() });
+    for n in 0..4 {
+        world.append(n, None, 1);
+    }
+    world.close();
+    let path = FilePath::new(0, "t-0/00000000000000000000.log");
+    let last = batch(3, None, 1).bytes().len();
+    let content = world.disk.files.get_mut(&path).unwrap();
+    content.truncate(content.len() - last);
+    let why = whole(&mut world);
+    assert!(why.contains("ends at offset 3, and ended at 4"), "{why}");
+    world.disk.files.clear();
+    let why = whole(&mut world);
+    assert!(why.contains("the folder is gone"), "{why}");
+}
+
+#[test]
+fn what_came_during_a_sync_is_synced_when_its_time_has_passed() {
+    let mut world = World::new(LogSettings { flush_ms: 10, ..settings() });
+    let at = |ms: u64| Now { mono: Instant(ms * 1_000_000), wall: Timestamp(1_000) };
+    let mut fx: Fx<DiskOp> = Fx::new();
+    world.append(0, None, 1);
+    world.log.tick(at(20), &mut fx);
+    let first: Vec<_> = fx.drain().collect();
+    assert!(matches!(first[..], [DiskOp::Sync { .. }]), "{first:?}");
+    world.append(1, None, 1);
+    world.log.tick(at(40), &mut fx);
+    assert!(fx.is_empty(), "one sync is under way");
+    for done in first.into_iter().filter_map(|op| world.disk.run(op)) {
+        world.log.on_io(&done, &mut fx);
+    }
+    world.run(&mut fx);
+    assert_eq!(world.log.durable(), Offset(2));
+}
+
+#[test]
+fn a_segment_that_comes_back_inside_another_is_swept_away() {
+    let mut world = World::new(LogSettings { segment_bytes: 200, ..settings() });
+    for n in 0..3 {
+        world.append(n, None, 1);
+    }
+    let base = world.log.segments()[1].base;
+    let zombie = FilePath::new(0, format!("t-0/{}", FileKind::Log.name(base)));
+    let content = world.disk.files[&zombie].clone();
+    let first = FilePath::new(0, "t-0/00000000000000000000.log");
+    world.disk.files.retain(|path, _| *path != zombie);
+    let torn = world.disk.files.get_mut(&first).unwrap();
+    torn.truncate(torn.len() - 3);
+    world.kill();
+    world.appended.truncate(usize::try_from(world.log.end().0).unwrap());
+    // The segment is roomier now, and takes records past where the lost one began.
+    world.settings.segment_bytes = 10_000;
+    world.log.configure(world.settings.clone());
+    for n in 5..9 {
+        world.append(n, None, 1);
+    }
+    world.disk.files.insert(zombie.clone(), content);
+    let end = world.log.end();
+    world.kill();
+    assert_eq!(world.log.end(), end);
+    assert!(!world.disk.files.contains_key(&zombie), "it does not belong to the log");
+}
+
+#[test]
+fn a_folder_that_does_not_say_whose_it_is_says_so_again() {
+    let mut world = World::new(settings());
+    world.append(0, None, 1);
+    let path = FilePath::new(0, "t-0/partition.metadata");
+    assert!(world.disk.files.remove(&path).is_some());
+    world.kill();
+    world.append(1, None, 1);
+    assert!(world.disk.files.contains_key(&path));
+    world.disk.files.remove(&path);
+    world.kill();
+    let mut fx = Fx::new();
+    world.log.advance_start(Offset(1), &mut fx);
+    world.run(&mut fx);
+    assert!(world.disk.files.contains_key(&path));
+    world.kill();
+    assert_eq!(world.log.log_start(), Offset(1));
+}
+
+#[test]
+fn names_set_aside_are_cut_between_characters() {
+    let id = TopicId(Uuid::from_u128(1));
+    let name = recover::aside_name(&format!("{}-0", "ä".repeat(120)), id, "stray");
+    assert!(name.len() <= 255 && name.ends_with("-stray"), "{name}");
+}

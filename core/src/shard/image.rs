@@ -57,8 +57,9 @@ impl Shard {
         fx: &mut Fx<Effect>,
     ) {
         let id = PartitionId { topic: topic.id, index };
+        let slot = self.by_id.get(&id).copied();
         let mut inner = std::mem::take(&mut self.inner);
-        match self.by_id.get(&id).and_then(|slot| self.slots.get_mut(slot)) {
+        match slot.and_then(|slot| self.slots.get_mut(slot)) {
             Some(Slot::Open(partition)) => partition.on_image(&topic.config, state, &mut inner),
             Some(Slot::Opening(opening)) => {
                 opening.config = Arc::clone(&topic.config);
@@ -67,6 +68,8 @@ impl Shard {
             Some(Slot::Failed(_) | Slot::Deleting(_)) => {}
             None => self.begin_opening(id, topic, state, fx),
         }
+        // A change of configs may change `flush.ms`.
+        slot.into_iter().for_each(|slot| self.slots.look_at(slot));
         self.carry_out(now, inner, fx);
     }
 
@@ -120,7 +123,7 @@ impl Shard {
     /// Renames the folder out of the way at once, so that a new topic may take the name, and
     /// then removes it.
     fn delete(&mut self, slot: u32, fx: &mut Fx<Effect>) {
-        let Some(held) = self.slots.remove(&slot) else { return };
+        let Some(held) = self.slots.remove(slot) else { return };
         let (id, from) = match held {
             Slot::Open(mut partition) => {
                 let folder = partition.log().folder().clone();
@@ -153,7 +156,7 @@ impl Shard {
         if done.id.generation != 2 {
             return;
         }
-        let Some(Slot::Deleting(gone)) = self.slots.get(&slot) else { return };
+        let Some(Slot::Deleting(gone)) = self.slots.get(slot) else { return };
         if let Err(error) = &done.result {
             let text = format!("{} could not be removed: {error}", gone.folder.path);
             note(Level::Warn, text, fx);
@@ -162,7 +165,7 @@ impl Shard {
             let id = IoId { end: 1, ..done.id };
             fx.push(Effect::Disk(DiskOp::Remove { id, path: gone.folder.clone() }));
         } else {
-            self.slots.remove(&slot);
+            self.slots.remove(slot);
         }
     }
 }

@@ -39,7 +39,7 @@ impl Shard {
         for entry in entries.iter().filter(|entry| entry.is_dir) {
             let path = FilePath::new(dir, entry.name.as_str());
             let id = sweep_id(i64::from(dir));
-            if entry.name.ends_with("-delete") {
+            if is_doomed(&entry.name) {
                 self.sweeping += 1;
                 fx.push(Effect::Disk(DiskOp::Remove { id, path }));
             } else if self.is_stray(&entry.name) {
@@ -70,7 +70,7 @@ impl Shard {
         fx: &mut Fx<Effect>,
     ) {
         let mut files = self.files.clone();
-        let Some(Slot::Opening(opening)) = self.slots.get_mut(&slot) else { return };
+        let Some(Slot::Opening(opening)) = self.slots.get_mut(slot) else { return };
         let recovered = opening.recovery.step(now, done, &mut files, &mut inner);
         self.files = files;
         match recovered {
@@ -99,7 +99,7 @@ impl Shard {
         mut inner: Fx<partition::Effect>,
         fx: &mut Fx<Effect>,
     ) {
-        let Some(Slot::Opening(opening)) = self.slots.remove(&slot) else { return };
+        let Some(Slot::Opening(opening)) = self.slots.remove(slot) else { return };
         let mut partition = Partition::new(
             opening.id,
             self.local(),
@@ -118,7 +118,7 @@ impl Shard {
     }
 
     fn set_failed(&mut self, slot: u32) {
-        let gone = match self.slots.remove(&slot) {
+        let gone = match self.slots.remove(slot) {
             Some(Slot::Open(p)) => Gone { folder: p.log().folder().clone() },
             Some(Slot::Opening(o)) => Gone { folder: o.recovery.folder().clone() },
             Some(Slot::Failed(gone) | Slot::Deleting(gone)) => gone,
@@ -135,10 +135,10 @@ impl Shard {
         }
         self.failed_dirs.push(dir);
         let dead: Vec<u32> =
-            self.slots.iter().filter(|(_, s)| dir_of(s) == dir).map(|(k, _)| *k).collect();
+            self.slots.iter().filter(|(_, s)| dir_of(s) == dir).map(|(k, _)| k).collect();
         let mut inner = std::mem::take(&mut self.inner);
         for slot in dead {
-            if let Some(partition) = self.slots.get_mut(&slot).and_then(Slot::open_mut) {
+            if let Some(partition) = self.slots.get_mut(slot).and_then(Slot::open_mut) {
                 partition.abandon(ErrorCode::KafkaStorageError, &mut inner);
             }
             self.set_failed(slot);
@@ -151,8 +151,8 @@ impl Shard {
 
     /// Says once that every log of the first image is open.
     pub(super) fn announce(&mut self, fx: &mut Fx<Effect>) {
-        let opening = self.slots.values().any(Slot::is_opening);
-        if !self.announced && self.image.is_some() && self.sweeping == 0 && !opening {
+        let opened = self.image.is_some() && self.sweeping == 0 && !self.slots.any_opening();
+        if opened && !self.announced {
             self.announced = true;
             fx.push(Effect::Control(ToControl::Ready(self.id)));
         }
@@ -184,9 +184,10 @@ impl Shard {
             self.on_late_mail(mail, fx);
         }
         let mut inner = std::mem::take(&mut self.inner);
-        for partition in self.slots.values_mut().filter_map(Slot::open_mut) {
+        for partition in self.slots.open_mut() {
             partition.close(&mut inner);
         }
+        self.unsettled = self.slots.iter().map(|(slot, _)| slot).collect();
         self.carry_out(now, inner, fx);
     }
 
@@ -217,12 +218,25 @@ impl Shard {
     }
 
     pub(super) fn finish_stop(&mut self, fx: &mut Fx<Effect>) {
-        if self.stopping == Stopping::Closing && self.slots.values().all(Slot::is_settled) {
+        if self.stopping != Stopping::Closing {
+            return;
+        }
+        // What has settled stays so: each slot is looked at until then, not all of them each time.
+        let settled = |slot: &u32| self.slots.get(*slot).is_none_or(Slot::is_settled);
+        while self.unsettled.pop_if(|slot| settled(slot)).is_some() {}
+        if self.unsettled.is_empty() {
             self.stopping = Stopping::Done;
             self.report_checkpoint(fx);
             fx.push(Effect::Control(ToControl::Stopped(self.id)));
         }
     }
+}
+
+/// Whether a folder was renamed to be removed (`<partition>.<32 hexadecimal digits>-delete`, as
+/// Kafka names them); anything else may be an operator's.
+fn is_doomed(name: &str) -> bool {
+    let unique = name.strip_suffix("-delete").and_then(|rest| rest.rsplit_once('.'));
+    unique.is_some_and(|(_, id)| id.len() == 32 && id.bytes().all(|byte| byte.is_ascii_hexdigit()))
 }
 
 fn dir_of(slot: &Slot) -> u16 {

@@ -14,6 +14,7 @@ mod image;
 mod lifecycle;
 mod reads;
 mod slot;
+mod slots;
 #[cfg(test)]
 mod tests;
 
@@ -26,6 +27,7 @@ use dohle_wire::record::Codecs;
 
 use self::reads::{Reads, Watches};
 use self::slot::Slot;
+use self::slots::Slots;
 use crate::config::broker::BrokerConfig;
 use crate::disk::{DiskOp, FileIds, IoDone, IoId};
 use crate::fx::Fx;
@@ -98,7 +100,7 @@ pub struct Shard {
     files: FileIds,
     image: Option<Arc<Image>>,
     checkpoints: Arc<Checkpoints>,
-    slots: BTreeMap<u32, Slot>,
+    slots: Slots,
     by_id: BTreeMap<PartitionId, u32>,
     next_slot: u32,
     parked: Vec<ToShard>,
@@ -110,6 +112,8 @@ pub struct Shard {
     sweeping: u32,
     announced: bool,
     stopping: Stopping,
+    /// Slots that a stop still waits for, and perhaps some that have settled meanwhile.
+    unsettled: Vec<u32>,
     next_expiry: Option<Instant>,
 }
 
@@ -142,7 +146,7 @@ impl Shard {
             files: FileIds::of_unit(id.0 + 1),
             image: None,
             checkpoints: Arc::default(),
-            slots: BTreeMap::new(),
+            slots: Slots::default(),
             by_id: BTreeMap::new(),
             next_slot: 0,
             parked: Vec::new(),
@@ -153,6 +157,7 @@ impl Shard {
             sweeping: 0,
             announced: false,
             stopping: Stopping::No,
+            unsettled: Vec::new(),
             next_expiry: None,
         }
     }
@@ -164,7 +169,7 @@ impl Shard {
 
     /// The open partitions, for checkers.
     pub fn partitions(&self) -> impl Iterator<Item = &Partition> {
-        self.slots.values().filter_map(Slot::open)
+        self.slots.open()
     }
 
     /// Takes in one input.
@@ -183,14 +188,14 @@ impl Shard {
     #[must_use]
     pub fn deadline(&self) -> Deadline {
         let expiry = self.next_expiry.map(|at| (at, "producer.id.expiration.ms"));
-        self.partitions().map(Partition::deadline).fold(expiry, earlier)
+        earlier(expiry, self.slots.deadline())
     }
 
     /// Asserts what must always hold and can be seen at once.
     pub fn invariants(&self) {
         assert!(self.by_id.len() <= self.slots.len(), "a partition has exactly one slot");
         assert!(
-            self.stopping != Stopping::Done || self.slots.values().all(Slot::is_settled),
+            self.stopping != Stopping::Done || self.unsettled.is_empty(),
             "a stopped shard has nothing open"
         );
     }
@@ -257,7 +262,7 @@ impl Shard {
     }
 
     fn slot(&self, id: &PartitionId) -> Option<&Slot> {
-        self.by_id.get(id).and_then(|slot| self.slots.get(slot))
+        self.by_id.get(id).and_then(|slot| self.slots.get(*slot))
     }
 
     /// An open partition.
@@ -270,7 +275,7 @@ impl Shard {
 
     fn open_mut(&mut self, id: &PartitionId) -> Result<(u32, &mut Partition), ErrorCode> {
         let slot = *self.by_id.get(id).ok_or(ErrorCode::UnknownTopicOrPartition)?;
-        let held = self.slots.get_mut(&slot).ok_or(ErrorCode::UnknownTopicOrPartition)?;
+        let held = self.slots.get_mut(slot).ok_or(ErrorCode::UnknownTopicOrPartition)?;
         held.partition_mut().map(|partition| (slot, partition))
     }
 
@@ -278,7 +283,10 @@ impl Shard {
         let mut files = self.files.clone();
         let mut inner = std::mem::take(&mut self.inner);
         match self.open_mut(&produce.partition) {
-            Ok((_, partition)) => partition.on_produce(now, produce, &mut files, &mut inner),
+            Ok((slot, partition)) => {
+                partition.on_produce(now, produce, &mut files, &mut inner);
+                self.slots.look_at(slot);
+            }
             Err(code) => {
                 answer_to(produce.reply, Answer::Produced(Err(code.into())), fx);
             }
@@ -333,8 +341,11 @@ impl Shard {
         }
         let slot = done.id.owner;
         let mut inner = std::mem::take(&mut self.inner);
-        match self.slots.get_mut(&slot) {
-            Some(Slot::Open(partition)) => partition.on_io(&done, &mut inner),
+        match self.slots.get_mut(slot) {
+            Some(Slot::Open(partition)) => {
+                partition.on_io(&done, &mut inner);
+                self.slots.look_at(slot);
+            }
             Some(Slot::Opening(_)) => return self.on_recovery(now, slot, done, inner, fx),
             Some(Slot::Deleting(_)) => self.on_deleted(slot, &done, fx),
             Some(Slot::Failed(_)) | None => {}
@@ -346,13 +357,16 @@ impl Shard {
         let expire = self.next_expiry.is_some_and(|at| at <= now.mono);
         let horizon = now.wall.0.saturating_sub(self.config.producer_id_expiration_ms);
         let mut inner = std::mem::take(&mut self.inner);
-        for partition in self.slots.values_mut().filter_map(Slot::open_mut) {
-            partition.on_tick(now, &mut inner);
-            if expire {
-                partition.expire_producers(dohle_wire::id::Timestamp(horizon));
+        for slot in self.slots.due(now) {
+            if let Some(partition) = self.slots.get_mut(slot).and_then(Slot::open_mut) {
+                partition.on_tick(now, &mut inner);
             }
+            self.slots.look_at(slot);
         }
         if expire {
+            for partition in self.slots.open_mut() {
+                partition.expire_producers(dohle_wire::id::Timestamp(horizon));
+            }
             self.next_expiry = Some(now.mono.plus_ms(EXPIRY_INTERVAL_MS));
         }
         self.carry_out(now, inner, fx);

@@ -132,7 +132,19 @@ impl Shard {
         self.watches.watched.insert(watcher, Watched { wanted, slots });
     }
 
+    /// Nobody waits for that read any more, nor will when it is done with its look-ups or when
+    /// it no longer has to wait for a log.
     pub(super) fn on_unwatch(&mut self, watcher: Watcher) {
+        let gathering = self.reads.gathering.values_mut().map(|gathering| &mut gathering.read);
+        let parked = self.parked.iter_mut().filter_map(|mail| match mail {
+            ToShard::Read(read) => Some(read),
+            _ => None,
+        });
+        for read in gathering.chain(parked) {
+            if (read.reply.session, read.reply.request) == watcher {
+                read.watch = None;
+            }
+        }
         self.watches.end(watcher);
         self.forget_watches();
     }
@@ -141,7 +153,7 @@ impl Shard {
     fn forget_watches(&mut self) {
         for (watcher, slots) in std::mem::take(&mut self.watches.over) {
             for slot in slots {
-                if let Some(partition) = self.slots.get_mut(&slot).and_then(Slot::open_mut) {
+                if let Some(partition) = self.slots.get_mut(slot).and_then(Slot::open_mut) {
                     partition.unwatch(watcher);
                 }
             }

@@ -12,7 +12,7 @@ use dohle_wire::records::Records;
 use super::*;
 use crate::batch::CheckedBatch;
 use crate::config::topic::TopicConfig;
-use crate::disk::{FileId, IoOk, What};
+use crate::disk::{FileId, FilePath, IoOk, What};
 use crate::image::{PartitionImage, TopicImage};
 use crate::mail::{
     Acks, Appended, Isolation, OffsetQuery, OffsetSpec, Produce, Read, ReadOutcome, ReadPart,
@@ -431,4 +431,65 @@ fn deleted_records_are_gone_and_the_bounds_are_kept() {
     assert_eq!(delete(12, Some(Offset(9))), Err(ErrorCode::OffsetOutOfRange));
     assert_eq!(world.read(13, 1, 1, None).result.unwrap_err(), ErrorCode::OffsetOutOfRange);
     assert_eq!(world.bases(1, 2), [2, 3]);
+}
+
+#[test]
+fn a_read_that_nobody_waits_for_is_not_watched_when_its_look_ups_end() {
+    let mut world = World::new();
+    world.topic("t", 1, &[]);
+    // More than the tail of a log remembers: the first batches have to be looked up.
+    for request in 0..2_000 {
+        world.produce(request, 1, Acks::All, batch(5, 1, None));
+    }
+    world.held = Some(What::Locate);
+    let reply = ReplyTo { session: SESSION, request: 5_000, part: 0 };
+    let part = ReadPart {
+        slot: 0,
+        partition: partition(1),
+        offset: Offset(0),
+        max_bytes: 1,
+        leader_epoch: None,
+        last_fetched_epoch: None,
+    };
+    let seen = world.image.offset;
+    let isolation = Isolation::ReadUncommitted;
+    let watch = Some(1 << 30);
+    world.mail(ToShard::Read(Read { reply, seen, parts: vec![part], isolation, watch }));
+    assert_eq!(world.waiting.len(), 1, "it waits for the look-up");
+    world.mail(ToShard::Unwatch { session: SESSION, request: 5_000 });
+    world.release();
+    assert!(matches!(world.answers[&5_000], Answer::Read(_)));
+    world.drop_topic("t");
+    world.publish();
+    assert_eq!(world.wakes, [0; 0], "the end of a topic wakes all who watch it");
+}
+
+#[test]
+fn the_first_tick_that_a_partition_wants_is_the_shards() {
+    let mut world = World::new();
+    world.topic("slow", 1, &[("flush.ms", "2000")]);
+    world.topic("fast", 2, &[("flush.ms", "100")]);
+    world.topic("never", 3, &[]);
+    for (request, topic) in [(1, 1), (2, 2), (3, 3)] {
+        world.produce(request, topic, Acks::All, batch(5, 1, None));
+    }
+    let due = |world: &World| world.shard.deadline().map(|(at, why)| (at.0 / 1_000_000, why));
+    assert_eq!(due(&world), Some((100, "flush.ms")));
+    world.mono = 100 * 1_000_000;
+    world.step(Input::Tick);
+    assert_eq!(due(&world), Some((2_000, "flush.ms")));
+    world.drop_topic("slow");
+    world.publish();
+    assert_eq!(due(&world).unwrap().1, "producer.id.expiration.ms");
+}
+
+#[test]
+fn only_folders_of_deletions_are_removed_at_start() {
+    let mut world = World::new();
+    let (ours, theirs) = (format!("t-0.{}-delete", "0a".repeat(16)), "to-delete".to_owned());
+    for folder in [&ours, &theirs] {
+        world.disk.files.insert(FilePath::new(0, format!("{folder}/a")), vec![1]);
+    }
+    world.restart(Checkpoints::default());
+    assert_eq!(world.disk.names().into_iter().collect::<Vec<_>>(), ["to-delete/a"]);
 }

@@ -78,10 +78,11 @@ impl Files {
         holding.map_or(first, |(base, _)| *base)
     }
 
-    /// Snapshots that a scan from `scan_from` can build on, oldest first. After a clean stop the
-    /// one at the end of the log is among them.
-    pub(super) fn snapshots_up_to(&self, scan_from: Offset) -> Vec<Offset> {
-        self.snapshots.range(..=scan_from).copied().collect()
+    /// Snapshots that a scan can build on, oldest first: those up to where it begins, and after a
+    /// clean stop the one at the end of the log.
+    pub(super) fn usable_snapshots(&self, plan: &RecoveryPlan) -> Vec<Offset> {
+        let upto = if plan.clean { Offset(i64::MAX) } else { self.scan_from(plan) };
+        self.snapshots.range(..=upto).copied().collect()
     }
 }
 
@@ -98,6 +99,6 @@ pub(super) fn parse_owner(text: &[u8]) -> Result<TopicId, String> {
 pub(crate) fn aside_name(name: &str, id: TopicId, why: &str) -> String {
     let hex: String = id.0.0.iter().map(|byte| format!("{byte:02x}")).collect();
     let suffix = format!(".{hex}-{why}");
-    let keep = name.len().min(255 - suffix.len());
+    let keep = name.floor_char_boundary(255 - suffix.len());
     format!("{}{suffix}", &name[..keep])
 }

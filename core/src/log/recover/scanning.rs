@@ -69,8 +69,9 @@ impl Recovery {
         self.end = header.next_offset();
     }
 
-    /// The next segment follows, unless records between it and what was read are missing: then
-    /// the log ends here. (Below the recovery point a gap is what compaction left.)
+    /// The next segment follows, unless records between it and what was read are missing, or are
+    /// there already: then the log ends here. (Below the recovery point a gap is what compaction
+    /// left. An overlap is a segment that was removed once, and came back with a loss of power.)
     fn on_segment_end<E: From<DiskOp>>(
         &mut self,
         at: usize,
@@ -79,15 +80,33 @@ impl Recovery {
     ) -> Result<(), String> {
         self.end = self.end.max(reached);
         let Some(next) = self.segments.get(at + 1) else {
-            return self.seal(fx);
+            return self.on_log_end(fx);
         };
+        let size = self.segments[at].size;
+        if next.base < self.end {
+            let why = format!("the segment {} lies in what comes before it", next.base);
+            return self.cut(at, size, &why, fx);
+        }
         let missing = next.base > self.end && self.end >= self.plan.recovery_point;
         if missing && !self.plan.clean {
             let why = format!("records {} to {} are missing", self.end, next.base);
-            let size = self.segments[at].size;
             return self.cut(at, size, &why, fx);
         }
         self.scan_segment(at + 1, 0, fx)
+    }
+
+    /// All batches were sound. After a clean stop there is as much as there was then.
+    pub(super) fn on_log_end<E: From<DiskOp>>(&mut self, fx: &mut Fx<E>) -> Result<(), String> {
+        let promised = self.plan.recovery_point.max(self.replayed);
+        let end = self.end.max(self.plan.log_start.unwrap_or(Offset(0)));
+        if self.plan.clean && end < promised {
+            return Err(format!(
+                "ends at offset {}, and ended at {promised} when the broker stopped cleanly. \
+                 Nothing was changed",
+                self.end
+            ));
+        }
+        self.seal(fx)
     }
 
     /// Ends the log at `position` of segment `at`.
@@ -118,6 +137,18 @@ impl Recovery {
         for later in self.segments.split_off(at + 1) {
             self.remove_segment(&later, fx);
         }
+        Ok(())
+    }
+
+    /// Epochs end with the log; writing them also makes durable what was removed from the folder
+    /// before, so that no later segment comes back behind what will be appended.
+    pub(super) fn cut_epochs<E: From<DiskOp>>(&mut self, fx: &mut Fx<E>) -> Result<(), String> {
+        self.epochs.cut_end(self.end);
+        self.has_epochs = true;
+        self.step = Step::CutEpochs;
+        let path = self.plan.folder.join(LEADER_EPOCHS);
+        let data = Bytes::from(self.epochs.encode());
+        self.ask(fx, |id| DiskOp::Put { id, path, data, durable: true });
         Ok(())
     }
 

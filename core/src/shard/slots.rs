@@ -1,0 +1,95 @@
+//! The slots of a shard, and what has to be known of all of them at once.
+//!
+//! A shard may have thousands of partitions, and each step asks whether one is still being opened
+//! and which one wants a tick first: both are kept count of, not looked for.
+//!
+//! Invariants: `opening` is the number of slots being opened; a slot has one entry in `due` if it
+//! has one in `wanted`, of the same time, and none otherwise.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::slot::Slot;
+use crate::partition::Partition;
+use crate::time::{Deadline, Instant, Now};
+
+/// What a shard holds, by slot number.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Slots {
+    held: BTreeMap<u32, Slot>,
+    opening: usize,
+    wanted: BTreeMap<u32, (Instant, &'static str)>,
+    due: BTreeSet<(Instant, u32)>,
+}
+
+impl Slots {
+    pub(super) fn get(&self, slot: u32) -> Option<&Slot> {
+        self.held.get(&slot)
+    }
+
+    /// What the slot holds; to put something else into it, take it out and insert.
+    pub(super) fn get_mut(&mut self, slot: u32) -> Option<&mut Slot> {
+        self.held.get_mut(&slot)
+    }
+
+    pub(super) fn insert(&mut self, slot: u32, content: Slot) {
+        self.opening += usize::from(content.is_opening());
+        let before = self.held.insert(slot, content);
+        assert!(before.is_none(), "slot {slot} holds something already");
+        self.look_at(slot);
+    }
+
+    pub(super) fn remove(&mut self, slot: u32) -> Option<Slot> {
+        let content = self.held.remove(&slot)?;
+        self.opening -= usize::from(content.is_opening());
+        self.look_at(slot);
+        Some(content)
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.held.len()
+    }
+
+    pub(super) fn iter(&self) -> impl Iterator<Item = (u32, &Slot)> {
+        self.held.iter().map(|(slot, content)| (*slot, content))
+    }
+
+    /// The partitions that serve.
+    pub(super) fn open(&self) -> impl Iterator<Item = &Partition> {
+        self.held.values().filter_map(Slot::open)
+    }
+
+    /// The partitions that serve.
+    pub(super) fn open_mut(&mut self) -> impl Iterator<Item = &mut Partition> {
+        self.held.values_mut().filter_map(Slot::open_mut)
+    }
+
+    pub(super) fn any_opening(&self) -> bool {
+        self.opening > 0
+    }
+
+    /// The partition in `slot` may want its tick at another time now.
+    pub(super) fn look_at(&mut self, slot: u32) {
+        let wants = self.held.get(&slot).and_then(Slot::open).and_then(Partition::deadline);
+        if self.wanted.get(&slot).copied() == wants {
+            return;
+        }
+        if let Some((at, _)) = self.wanted.remove(&slot) {
+            self.due.remove(&(at, slot));
+        }
+        if let Some(deadline) = wants {
+            self.wanted.insert(slot, deadline);
+            self.due.insert((deadline.0, slot));
+        }
+    }
+
+    /// When the first partition wants a tick.
+    pub(super) fn deadline(&self) -> Deadline {
+        let (_, slot) = self.due.first()?;
+        self.wanted.get(slot).copied()
+    }
+
+    /// The slots whose partitions want a tick by now.
+    pub(super) fn due(&self, now: Now) -> Vec<u32> {
+        self.due.iter().take_while(|(at, _)| *at <= now.mono).map(|(_, slot)| *slot).collect()
+    }
+}
