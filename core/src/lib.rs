@@ -24,6 +24,7 @@ pub mod control;
 pub mod controller;
 pub mod disk;
 pub mod fx;
+pub mod group;
 pub mod image;
 pub mod log;
 pub mod mail;
