@@ -99,6 +99,8 @@ pub enum What {
     Side,
     /// A read of recovery.
     Recover,
+    /// A read or look-up for a coordinator that begins.
+    Load,
     /// A position looked up; `end` is the caller's token.
     Locate,
     /// A checkpoint or identity file of a data directory; `end` is the caller's token.

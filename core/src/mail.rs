@@ -13,6 +13,7 @@ use dohle_wire::id::{
 use dohle_wire::records::Records;
 
 use crate::batch::CheckedBatch;
+use crate::group::request as group;
 use crate::image::Image;
 
 /// One client connection of a node.
@@ -87,6 +88,10 @@ pub enum ToShard {
     DeleteRecords { reply: ReplyTo, seen: Offset, partition: PartitionId, before: Option<Offset> },
     /// Where a leader epoch ended.
     EpochEnd { reply: ReplyTo, seen: Offset, partition: PartitionId, query: EpochQuery },
+    /// Ask the coordinator that leads a partition of `__consumer_offsets`.
+    Group { reply: ReplyTo, seen: Offset, partition: PartitionId, request: Box<group::Request> },
+    /// Ask every coordinator of the shard for its groups.
+    ListGroups { reply: ReplyTo },
     /// Sizes of all logs.
     LogSizes { reply: ReplyTo },
     /// Report a checkpoint of all logs to control.
@@ -232,6 +237,8 @@ pub enum Answer {
     Deleted(Result<Offset, Refusal>),
     /// To [`ToShard::EpochEnd`].
     EpochEnd(Result<Option<EpochEnd>, ErrorCode>),
+    /// To [`ToShard::Group`] and [`ToShard::ListGroups`].
+    Group(Box<group::Answer>),
     /// To [`ToShard::LogSizes`].
     Sizes(Vec<LogSize>),
     /// To [`ToControl::Admin`].

@@ -287,7 +287,13 @@ impl Units {
         let units = (0..shards)
             .map(|shard| {
                 let id = ShardId(shard);
-                let machine = Shard::new(id, shards, Arc::clone(config), Arc::clone(&codecs));
+                let machine = Shard::new(
+                    id,
+                    shards,
+                    Arc::clone(config),
+                    Arc::clone(&codecs),
+                    entropy::seed(),
+                );
                 let disk = shard_disk(&post, &data_pool, clock, id);
                 let host = ShardHost::new(Arc::clone(&post), disk);
                 let poke = Arc::<TaskPoke>::default();

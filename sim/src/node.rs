@@ -199,7 +199,7 @@ impl Node {
         let seed = kernel.choices.below(Stream::Ids, "control-seed", u64::MAX);
         let (config, shards) = (Arc::clone(&self.settings.config), self.settings.shards);
         let control = Control::new(ControlSettings { config, shards, fresh, seed });
-        let shards = (0..shards).map(|id| self.new_shard(id)).collect();
+        let shards = (0..shards).map(|id| self.new_shard(id, seed)).collect();
         self.process = Some(Process {
             control: Cell { machine: control, armed: None },
             shards,
@@ -211,10 +211,10 @@ impl Node {
         self.step_control(kernel, control::Input::Boot);
     }
 
-    fn new_shard(&self, id: u16) -> Cell<Shard> {
+    fn new_shard(&self, id: u16, seed: u64) -> Cell<Shard> {
         let NodeSettings { config, shards, codecs, mutants, .. } = &self.settings;
         let (config, codecs) = (Arc::clone(config), Arc::clone(codecs));
-        let mut machine = Shard::new(ShardId(id), *shards, config, codecs);
+        let mut machine = Shard::new(ShardId(id), *shards, config, codecs, seed ^ u64::from(id));
         machine.plant(*mutants);
         Cell { machine, armed: None }
     }

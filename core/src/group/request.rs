@@ -302,3 +302,28 @@ pub struct DescribedMember {
     /// What it was assigned.
     pub assignment: Bytes,
 }
+
+impl Answer {
+    /// The same kind of answer, saying that it could not be done.
+    #[must_use]
+    pub fn refused(self, code: ErrorCode) -> Self {
+        match self {
+            Self::Joined(joined) => {
+                let member = match joined {
+                    Ok(joined) => joined.member,
+                    Err(refusal) => refusal.member,
+                };
+                Self::Joined(Err(JoinRefusal { code, member }))
+            }
+            Self::Synced(_) => Self::Synced(Err(code)),
+            Self::Beaten(_) => Self::Beaten(code),
+            Self::Left(_) => Self::Left(Err(code)),
+            Self::Committed(_) => Self::Committed(Err(code)),
+            Self::Fetched(_) => Self::Fetched(Err(code)),
+            Self::OffsetsDeleted(_) => Self::OffsetsDeleted(Err(code)),
+            Self::Listed(_) => Self::Listed(Err(code)),
+            Self::Described(_) => Self::Described(Err(code)),
+            Self::Deleted(_) => Self::Deleted(code),
+        }
+    }
+}

@@ -396,7 +396,7 @@ impl Log {
             What::Append => self.on_written(Offset(done.id.end)),
             What::Flush => self.on_synced(Offset(done.id.end), fx),
             What::Side => self.on_side(done.id.end, fx),
-            What::Recover | What::Locate | What::Meta => LogProgress::Nothing,
+            What::Recover | What::Load | What::Locate | What::Meta => LogProgress::Nothing,
         };
         self.invariants();
         progress

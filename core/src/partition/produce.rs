@@ -4,6 +4,7 @@ use dohle_wire::error::ErrorCode;
 use dohle_wire::id::{Offset, Timestamp};
 
 use super::{Effect, Partition};
+use crate::batch::CheckedBatch;
 use crate::disk::FileIds;
 use crate::fx::Fx;
 use crate::log::producer::Verdict;
@@ -91,6 +92,26 @@ impl Partition {
                 header.producer_id, header.producer_epoch, header.base_sequence
             ),
         )
+    }
+
+    /// Appends a batch of the node's own, which nobody is answered for here: whoever wrote it
+    /// waits until the high watermark reaches the offset that is returned.
+    ///
+    /// # Errors
+    /// Leadership errors, too few replicas in sync, a batch larger than a segment.
+    pub fn append_own(
+        &mut self,
+        now: Now,
+        batch: &CheckedBatch,
+        files: &mut FileIds,
+        fx: &mut Fx<Effect>,
+    ) -> Result<Offset, Refusal> {
+        self.check_leader(None)?;
+        self.check_min_isr()?;
+        let appended = self.log.append(now, batch, self.state.leader_epoch, files, fx)?;
+        self.unseen.push_back((appended.next, batch.bytes().len() as u64));
+        self.invariants();
+        Ok(appended.next)
     }
 
     fn append(

@@ -4,7 +4,7 @@ use dohle_wire::id::PartitionIndex;
 
 use super::slot::{Gone, Opening};
 use super::*;
-use crate::disk::{FilePath, What};
+use crate::disk::FilePath;
 use crate::image::{PartitionImage, TopicImage};
 use crate::log::LogSettings;
 use crate::log::recover::{Recovery, RecoveryPlan, aside_name};
@@ -14,6 +14,9 @@ impl Shard {
     pub(super) fn on_image(&mut self, now: Now, image: Arc<Image>, fx: &mut Fx<Effect>) {
         let old = self.image.replace(Arc::clone(&image));
         self.delete_missing(&image, fx);
+        if let Some(old) = &old {
+            self.forget_missing(now, old, &image, fx);
+        }
         for topic in image.topics.values() {
             let same = old.as_ref().and_then(|old| old.topic(&topic.name));
             if !same.is_some_and(|same| Arc::ptr_eq(same, topic)) {
@@ -35,6 +38,16 @@ impl Shard {
             if let Some(slot) = self.by_id.remove(&id) {
                 self.delete(slot, fx);
             }
+        }
+    }
+
+    /// Committed offsets go with the topics they are for.
+    fn forget_missing(&mut self, now: Now, old: &Image, new: &Image, fx: &mut Fx<Effect>) {
+        let is_gone = |topic: &&Arc<TopicImage>| new.topic_by_id(&topic.id).is_none();
+        let gone: Vec<_> =
+            old.topics.values().filter(is_gone).map(|topic| Arc::clone(&topic.name)).collect();
+        if !gone.is_empty() {
+            self.forget_topics(now, &gone, fx);
         }
     }
 
@@ -71,6 +84,7 @@ impl Shard {
         // A change of configs may change `flush.ms`.
         slot.into_iter().for_each(|slot| self.slots.look_at(slot));
         self.carry_out(now, inner, fx);
+        slot.into_iter().for_each(|slot| self.follow_leadership(now, slot, fx));
     }
 
     fn begin_opening(
@@ -123,6 +137,7 @@ impl Shard {
     /// Renames the folder out of the way at once, so that a new topic may take the name, and
     /// then removes it.
     fn delete(&mut self, slot: u32, fx: &mut Fx<Effect>) {
+        self.end_ledger(slot, ErrorCode::NotCoordinator, fx);
         let Some(held) = self.slots.remove(slot) else { return };
         let (id, from) = match held {
             Slot::Open(mut partition) => {

@@ -1,8 +1,9 @@
 //! Coming up, checkpoints, failing directories, stopping.
 
+use super::groups::group_answer;
 use super::slot::Gone;
 use super::*;
-use crate::disk::{DirEntry, FilePath, IoOk, What};
+use crate::disk::{DirEntry, FilePath, IoOk};
 use crate::log::recover::{Recovered, aside_name};
 use crate::mail::{LogCheckpoint, ReadOutcome, ReadPart};
 
@@ -114,6 +115,9 @@ impl Shard {
         }
         self.slots.insert(slot, Slot::Open(Box::new(partition)));
         self.carry_out(now, inner, fx);
+        if self.stopping == Stopping::No {
+            self.follow_leadership(now, slot, fx);
+        }
         self.unpark(now, fx);
     }
 
@@ -142,6 +146,7 @@ impl Shard {
                 partition.abandon(ErrorCode::KafkaStorageError, &mut inner);
             }
             self.set_failed(slot);
+            self.end_ledger(slot, ErrorCode::NotCoordinator, fx);
         }
         let text = why.to_owned();
         fx.push(Effect::Control(ToControl::DirFailed { dir, why: text }));
@@ -183,6 +188,7 @@ impl Shard {
         for mail in std::mem::take(&mut self.parked) {
             self.on_late_mail(mail, fx);
         }
+        self.end_ledgers(ErrorCode::NotCoordinator, fx);
         let mut inner = std::mem::take(&mut self.inner);
         for partition in self.slots.open_mut() {
             partition.close(&mut inner);
@@ -208,6 +214,10 @@ impl Shard {
                 answer_to(reply, Answer::Deleted(Err(gone.into())), fx);
             }
             ToShard::EpochEnd { reply, .. } => answer_to(reply, Answer::EpochEnd(Err(gone)), fx),
+            ToShard::Group { reply, request, .. } => {
+                group_answer(reply, request.refused(ErrorCode::NotCoordinator), fx);
+            }
+            ToShard::ListGroups { reply } => self.on_list_groups(reply, fx),
             ToShard::LogSizes { reply } => answer_to(reply, Answer::Sizes(Vec::new()), fx),
             ToShard::Start(_)
             | ToShard::Image(_)

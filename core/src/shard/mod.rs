@@ -1,6 +1,7 @@
 //! A shard: some of a node's partitions and the router between them and the rest.
 //!
-//! State: partitions by slot (open, being opened, failed, being deleted), requests that have to
+//! State: partitions by slot (open, being opened, failed, being deleted), the coordinators of
+//! groups on those of `__consumer_offsets`, requests that have to
 //! wait for an image or for a log to open, reads and look-ups under way, watched reads. Inputs:
 //! mail, ends of disk operations, ticks.
 //!
@@ -10,7 +11,10 @@
 //!
 //! Must never know: connections, wire versions, the metadata log.
 
+mod deadlines;
+mod groups;
 mod image;
+mod ledger;
 mod lifecycle;
 mod reads;
 mod slot;
@@ -25,11 +29,13 @@ use dohle_wire::error::ErrorCode;
 use dohle_wire::id::{NodeId, Offset};
 use dohle_wire::record::Codecs;
 
+use self::groups::Ledgers;
+use self::ledger::Ledger;
 use self::reads::{Reads, Watches};
 use self::slot::Slot;
 use self::slots::Slots;
 use crate::config::broker::BrokerConfig;
-use crate::disk::{DiskOp, FileIds, IoDone, IoId};
+use crate::disk::{DiskOp, FileIds, IoDone, IoId, What};
 use crate::fx::Fx;
 use crate::image::Image;
 use crate::mail::{
@@ -106,6 +112,7 @@ pub struct Shard {
     parked: Vec<ToShard>,
     reads: Reads,
     watches: Watches,
+    ledgers: Ledgers,
     inner: Fx<partition::Effect>,
     failed_dirs: Vec<u16>,
     /// Listings of data directories and moves that have to end before the shard is ready.
@@ -129,15 +136,18 @@ enum Stopping {
 const EXPIRY_INTERVAL_MS: i64 = 600_000;
 
 impl Shard {
-    /// Shard `id` of `shards`, without partitions until it is given an image.
+    /// Shard `id` of `shards`, without partitions until it is given an image. Ids of members of
+    /// groups are drawn from `seed`.
     #[must_use]
     pub fn new(
         id: ShardId,
         shards: u16,
         config: Arc<BrokerConfig>,
         codecs: Arc<dyn Codecs>,
+        seed: u64,
     ) -> Self {
         Self {
+            ledgers: Ledgers::new(&config, seed),
             id,
             shards,
             config,
@@ -188,7 +198,7 @@ impl Shard {
     #[must_use]
     pub fn deadline(&self) -> Deadline {
         let expiry = self.next_expiry.map(|at| (at, "producer.id.expiration.ms"));
-        earlier(expiry, self.slots.deadline())
+        earlier(earlier(expiry, self.slots.deadline()), self.ledgers.deadline())
     }
 
     /// Asserts what must always hold and can be seen at once.
@@ -224,6 +234,10 @@ impl Shard {
                 let answer = self.open(&partition).and_then(|p| p.on_epoch_end(&query));
                 answer_to(reply, Answer::EpochEnd(answer), fx);
             }
+            ToShard::Group { reply, partition, request, .. } => {
+                self.on_group(now, reply, &partition, *request, fx);
+            }
+            ToShard::ListGroups { reply } => self.on_list_groups(reply, fx),
             ToShard::LogSizes { reply } => self.on_log_sizes(reply, fx),
             ToShard::Checkpoint => self.report_checkpoint(fx),
             ToShard::Stop => self.on_stop(now, fx),
@@ -240,9 +254,13 @@ impl Shard {
             ToShard::ListOffset { seen, partition, .. }
             | ToShard::DeleteRecords { seen, partition, .. }
             | ToShard::EpochEnd { seen, partition, .. } => self.is_early(*seen, partition),
+            ToShard::Group { seen, partition, .. } => {
+                self.is_early(*seen, partition) || self.is_loading(partition)
+            }
             ToShard::Start(_)
             | ToShard::Image(_)
             | ToShard::Unwatch { .. }
+            | ToShard::ListGroups { .. }
             | ToShard::LogSizes { .. }
             | ToShard::Checkpoint
             | ToShard::Stop => false,
@@ -252,6 +270,12 @@ impl Shard {
     fn is_early(&self, seen: Offset, partition: &PartitionId) -> bool {
         let known = self.image.as_ref().map_or(Offset(-1), |image| image.offset);
         seen > known || self.slot(partition).is_some_and(Slot::is_opening)
+    }
+
+    /// Whether the coordinator on a partition is still reading its log.
+    fn is_loading(&self, partition: &PartitionId) -> bool {
+        let slot = self.by_id.get(partition);
+        slot.and_then(|slot| self.ledgers.get(*slot)).is_some_and(Ledger::is_loading)
     }
 
     /// Handles what waited, in the order it came; what still has to wait stays.
@@ -336,8 +360,10 @@ impl Shard {
         if done.id.owner == IoId::UNIT {
             return self.on_sweep(now, done, fx);
         }
-        if done.id.what == crate::disk::What::Locate {
-            return self.on_located(now, done, fx);
+        match done.id.what {
+            What::Locate => return self.on_located(now, done, fx),
+            What::Load => return self.on_load(now, done, fx),
+            _ => {}
         }
         let slot = done.id.owner;
         let mut inner = std::mem::take(&mut self.inner);
@@ -351,6 +377,7 @@ impl Shard {
             Some(Slot::Failed(_)) | None => {}
         }
         self.carry_out(now, inner, fx);
+        self.settle_ledger(slot, fx);
     }
 
     fn on_tick(&mut self, now: Now, fx: &mut Fx<Effect>) {
@@ -370,6 +397,7 @@ impl Shard {
             self.next_expiry = Some(now.mono.plus_ms(EXPIRY_INTERVAL_MS));
         }
         self.carry_out(now, inner, fx);
+        self.tick_ledgers(now, fx);
     }
 
     fn local(&self) -> NodeId {

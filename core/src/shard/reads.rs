@@ -3,7 +3,6 @@
 use dohle_wire::id::PartitionIndex;
 
 use super::*;
-use crate::disk::What;
 use crate::mail::{LogSize, OffsetQuery, Read, ReadOutcome, Readable};
 use crate::partition::{Lookup, LookupFor, Sought, Watcher, completed};
 

@@ -3,22 +3,21 @@
 //! A shard may have thousands of partitions, and each step asks whether one is still being opened
 //! and which one wants a tick first: both are kept count of, not looked for.
 //!
-//! Invariants: `opening` is the number of slots being opened; a slot has one entry in `due` if it
-//! has one in `wanted`, of the same time, and none otherwise.
+//! Invariant: `opening` is the number of slots being opened.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
+use super::deadlines::Deadlines;
 use super::slot::Slot;
 use crate::partition::Partition;
-use crate::time::{Deadline, Instant, Now};
+use crate::time::{Deadline, Now};
 
 /// What a shard holds, by slot number.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Slots {
     held: BTreeMap<u32, Slot>,
     opening: usize,
-    wanted: BTreeMap<u32, (Instant, &'static str)>,
-    due: BTreeSet<(Instant, u32)>,
+    deadlines: Deadlines,
 }
 
 impl Slots {
@@ -70,26 +69,16 @@ impl Slots {
     /// The partition in `slot` may want its tick at another time now.
     pub(super) fn look_at(&mut self, slot: u32) {
         let wants = self.held.get(&slot).and_then(Slot::open).and_then(Partition::deadline);
-        if self.wanted.get(&slot).copied() == wants {
-            return;
-        }
-        if let Some((at, _)) = self.wanted.remove(&slot) {
-            self.due.remove(&(at, slot));
-        }
-        if let Some(deadline) = wants {
-            self.wanted.insert(slot, deadline);
-            self.due.insert((deadline.0, slot));
-        }
+        self.deadlines.set(slot, wants);
     }
 
     /// When the first partition wants a tick.
     pub(super) fn deadline(&self) -> Deadline {
-        let (_, slot) = self.due.first()?;
-        self.wanted.get(slot).copied()
+        self.deadlines.first()
     }
 
     /// The slots whose partitions want a tick by now.
     pub(super) fn due(&self, now: Now) -> Vec<u32> {
-        self.due.iter().take_while(|(at, _)| *at <= now.mono).map(|(_, slot)| *slot).collect()
+        self.deadlines.due(now)
     }
 }

@@ -46,7 +46,7 @@ impl World {
     fn new() -> Self {
         let config = broker_config();
         let mut world = Self {
-            shard: Shard::new(ShardId(0), 1, Arc::clone(&config), Arc::new(NoCodecs)),
+            shard: Shard::new(ShardId(0), 1, Arc::clone(&config), Arc::new(NoCodecs), 7),
             disk: MemoryDisk::default(),
             image: Image::empty("cluster".into(), Arc::clone(&config)),
             config,
@@ -71,7 +71,7 @@ impl World {
 
     fn restart(&mut self, checkpoints: Checkpoints) {
         self.checkpoints = Arc::new(checkpoints);
-        self.shard = Shard::new(ShardId(0), 1, Arc::clone(&self.config), Arc::new(NoCodecs));
+        self.shard = Shard::new(ShardId(0), 1, Arc::clone(&self.config), Arc::new(NoCodecs), 7);
         self.waiting.clear();
         self.control.clear();
         self.start();

@@ -1,0 +1,267 @@
+//! The coordinators that live on the shard's partitions of `__consumer_offsets`.
+
+use super::deadlines::Deadlines;
+use super::ledger::{Ledger, Loaded, batches};
+use super::*;
+use crate::group::place::OFFSETS_TOPIC;
+use crate::group::request as group;
+use crate::group::{self as coordinator, GroupSettings};
+
+/// Coordinators by the slot of their partition.
+#[derive(Clone, Debug)]
+pub(super) struct Ledgers {
+    settings: Arc<GroupSettings>,
+    seed: u64,
+    held: BTreeMap<u32, Ledger>,
+    deadlines: Deadlines,
+    inner: Fx<coordinator::Effect>,
+}
+
+impl Ledgers {
+    pub(super) fn new(config: &BrokerConfig, seed: u64) -> Self {
+        Self {
+            settings: Arc::new(GroupSettings::of(config)),
+            seed,
+            held: BTreeMap::new(),
+            deadlines: Deadlines::default(),
+            inner: Fx::new(),
+        }
+    }
+
+    pub(super) fn get(&self, slot: u32) -> Option<&Ledger> {
+        self.held.get(&slot)
+    }
+
+    pub(super) fn deadline(&self) -> Deadline {
+        self.deadlines.first()
+    }
+
+    /// Each coordinator draws its own member ids, a new one at each beginning.
+    fn seed_of(&self, slot: u32, generation: u32) -> u64 {
+        let own = u64::from(slot) << 32 | u64::from(generation);
+        self.seed ^ own.wrapping_mul(0x9e37_79b9_7f4a_7c15)
+    }
+}
+
+impl Shard {
+    /// A partition is open, or its metadata changed: its leader coordinates groups.
+    pub(super) fn follow_leadership(&mut self, now: Now, slot: u32, fx: &mut Fx<Effect>) {
+        let Some(partition) = self.slots.get(slot).and_then(Slot::open) else { return };
+        let name = &partition.log().folder().path;
+        let coordinates = name.rsplit_once('-').is_some_and(|(topic, _)| topic == OFFSETS_TOPIC);
+        match (coordinates && partition.leads(), self.ledgers.held.contains_key(&slot)) {
+            (true, false) => self.begin_ledger(now, slot, 0, fx),
+            (false, true) => self.end_ledger(slot, ErrorCode::NotCoordinator, fx),
+            (true, true) | (false, false) => {}
+        }
+    }
+
+    fn begin_ledger(&mut self, now: Now, slot: u32, generation: u32, fx: &mut Fx<Effect>) {
+        let Some(partition) = self.slots.get(slot).and_then(Slot::open) else { return };
+        let seed = self.ledgers.seed_of(slot, generation);
+        let settings = &self.ledgers.settings;
+        let (ledger, loaded) = Ledger::begin(slot, generation, settings, seed, partition, fx);
+        self.ledgers.held.insert(slot, ledger);
+        self.on_loaded(now, slot, loaded, fx);
+    }
+
+    /// Nobody is coordinated here any more: whoever waits is told to ask elsewhere, or again.
+    pub(super) fn end_ledger(&mut self, slot: u32, code: ErrorCode, fx: &mut Fx<Effect>) {
+        let Some(mut ledger) = self.ledgers.held.remove(&slot) else { return };
+        self.ledgers.deadlines.set(slot, None);
+        for (reply, answer) in ledger.drain() {
+            group_answer(reply, answer.refused(code), fx);
+        }
+        let mut effects = Fx::new();
+        ledger.coordinator.abandon(code, &mut effects);
+        for effect in effects.drain() {
+            match effect {
+                coordinator::Effect::Answer(reply, answer) => group_answer(reply, answer, fx),
+                coordinator::Effect::Note(text) => note(Level::Info, text, fx),
+                coordinator::Effect::Commit(..) => unreachable!("it appends nothing any more"),
+            }
+        }
+    }
+
+    /// Every coordinator ends, for example because the node stops.
+    pub(super) fn end_ledgers(&mut self, code: ErrorCode, fx: &mut Fx<Effect>) {
+        let slots: Vec<u32> = self.ledgers.held.keys().copied().collect();
+        slots.into_iter().for_each(|slot| self.end_ledger(slot, code, fx));
+    }
+
+    pub(super) fn on_load(&mut self, now: Now, done: IoDone, fx: &mut Fx<Effect>) {
+        let slot = done.id.owner;
+        let Some(partition) = self.slots.get(slot).and_then(Slot::open) else { return };
+        let Some(ledger) = self.ledgers.held.get_mut(&slot) else { return };
+        let loaded = ledger.on_io(done, partition, &*self.codecs, fx);
+        self.on_loaded(now, slot, loaded, fx);
+    }
+
+    fn on_loaded(&mut self, now: Now, slot: u32, loaded: Loaded, fx: &mut Fx<Effect>) {
+        match loaded {
+            Loaded::Working => {}
+            Loaded::Done => {
+                if let Some(ledger) = self.ledgers.held.get_mut(&slot) {
+                    ledger.coordinator.begin(now);
+                    self.ledgers.deadlines.set(slot, ledger.coordinator.deadline());
+                }
+                self.unpark(now, fx);
+            }
+            // Without what the log says nothing can be decided; its readers are told the same.
+            Loaded::Failed(why) => {
+                let open = self.slots.get(slot).and_then(Slot::open);
+                let name = open.map_or_else(String::new, |p| p.log().folder().path.to_string());
+                note(Level::Error, format!("{name}: groups cannot be coordinated: {why}"), fx);
+                self.end_ledger(slot, ErrorCode::NotCoordinator, fx);
+                self.unpark(now, fx);
+            }
+        }
+    }
+
+    pub(super) fn on_group(
+        &mut self,
+        now: Now,
+        reply: ReplyTo,
+        partition: &PartitionId,
+        request: group::Request,
+        fx: &mut Fx<Effect>,
+    ) {
+        let slot = self.by_id.get(partition).copied();
+        let known = slot.filter(|slot| self.ledgers.held.contains_key(slot));
+        let Some(slot) = known else {
+            return group_answer(reply, request.refused(ErrorCode::NotCoordinator), fx);
+        };
+        self.step_ledger(now, slot, coordinator::Input::Request(reply, request), fx);
+    }
+
+    /// Lists the groups of all coordinators of the shard, in one answer.
+    pub(super) fn on_list_groups(&mut self, reply: ReplyTo, fx: &mut Fx<Effect>) {
+        let loaded = self.ledgers.held.values().filter(|ledger| !ledger.is_loading());
+        let groups = loaded.flat_map(|ledger| ledger.coordinator.list()).collect();
+        group_answer(reply, group::Answer::Listed(Ok(groups)), fx);
+    }
+
+    pub(super) fn tick_ledgers(&mut self, now: Now, fx: &mut Fx<Effect>) {
+        for slot in self.ledgers.deadlines.due(now) {
+            self.step_ledger(now, slot, coordinator::Input::Tick, fx);
+        }
+    }
+
+    /// Topics are gone: what was committed for them is forgotten.
+    pub(super) fn forget_topics(&mut self, now: Now, gone: &[Arc<str>], fx: &mut Fx<Effect>) {
+        let slots: Vec<u32> = self.ledgers.held.keys().copied().collect();
+        for slot in slots {
+            self.step_ledger(now, slot, coordinator::Input::TopicsGone(gone.to_vec()), fx);
+        }
+    }
+
+    fn step_ledger(
+        &mut self,
+        now: Now,
+        slot: u32,
+        input: coordinator::Input,
+        fx: &mut Fx<Effect>,
+    ) {
+        let Some(ledger) = self.ledgers.held.get_mut(&slot) else { return };
+        let mut effects = std::mem::take(&mut self.ledgers.inner);
+        ledger.coordinator.step(now, input, &mut effects);
+        self.ledgers.deadlines.set(slot, ledger.coordinator.deadline());
+        let mut trouble = None;
+        for effect in effects.drain() {
+            match effect {
+                coordinator::Effect::Answer(reply, answer) => group_answer(reply, answer, fx),
+                coordinator::Effect::Commit(_, answers) if trouble.is_some() => {
+                    refuse(answers, fx);
+                }
+                coordinator::Effect::Commit(records, answers) => {
+                    trouble = self.commit(now, slot, &records, answers, fx).err();
+                }
+                coordinator::Effect::Note(text) => note(Level::Info, text, fx),
+            }
+        }
+        self.ledgers.inner = effects;
+        match trouble {
+            Some(why) => self.begin_again(now, slot, &why, fx),
+            None => self.settle_ledger(slot, fx),
+        }
+    }
+
+    /// Appends records; the answers wait until they are committed.
+    fn commit(
+        &mut self,
+        now: Now,
+        slot: u32,
+        records: &[coordinator::record::Record],
+        answers: Vec<(ReplyTo, group::Answer)>,
+        fx: &mut Fx<Effect>,
+    ) -> Result<(), String> {
+        let appended = self.append_records(now, slot, records, fx);
+        match (appended, self.ledgers.held.get_mut(&slot)) {
+            (Ok(upto), Some(ledger)) => ledger.wait(upto, answers),
+            (Err(why), _) => {
+                refuse(answers, fx);
+                return Err(why);
+            }
+            // The disk failed under it, and everyone else was told.
+            (Ok(_), None) => refuse(answers, fx),
+        }
+        Ok(())
+    }
+
+    fn append_records(
+        &mut self,
+        now: Now,
+        slot: u32,
+        records: &[coordinator::record::Record],
+        fx: &mut Fx<Effect>,
+    ) -> Result<Offset, String> {
+        let most = usize::try_from(self.config.message_max_bytes).unwrap_or(usize::MAX);
+        let batches = batches(now, records, most).map_err(|error| error.to_string())?;
+        let mut files = self.files.clone();
+        let mut inner = std::mem::take(&mut self.inner);
+        let open = self.slots.get_mut(slot).and_then(Slot::open_mut);
+        let mut appended = match &open {
+            Some(partition) => Ok(partition.log().end()),
+            None => Err("its partition is not open".to_owned()),
+        };
+        if let Some(partition) = open {
+            for batch in &batches {
+                match partition.append_own(now, batch, &mut files, &mut inner) {
+                    Ok(upto) => appended = Ok(upto),
+                    Err(refusal) => appended = Err(format!("{:?}", refusal.code)),
+                }
+            }
+        }
+        self.files = files;
+        self.slots.look_at(slot);
+        self.carry_out(now, inner, fx);
+        appended
+    }
+
+    /// What was decided could not be appended: it is forgotten, and the log read once more.
+    fn begin_again(&mut self, now: Now, slot: u32, why: &str, fx: &mut Fx<Effect>) {
+        note(Level::Error, format!("records of groups cannot be appended: {why}"), fx);
+        let generation = self.ledgers.get(slot).map_or(0, |ledger| ledger.generation() + 1);
+        self.end_ledger(slot, ErrorCode::NotCoordinator, fx);
+        self.begin_ledger(now, slot, generation, fx);
+    }
+
+    /// Lets the answers go that wait for nothing any more.
+    pub(super) fn settle_ledger(&mut self, slot: u32, fx: &mut Fx<Effect>) {
+        let Some(ledger) = self.ledgers.held.get_mut(&slot) else { return };
+        let Some(partition) = self.slots.get(slot).and_then(Slot::open) else { return };
+        while let Some((reply, answer)) = ledger.next_settled(partition.high_watermark()) {
+            group_answer(reply, answer, fx);
+        }
+    }
+}
+
+pub(super) fn group_answer(reply: ReplyTo, answer: group::Answer, fx: &mut Fx<Effect>) {
+    answer_to(reply, Answer::Group(Box::new(answer)), fx);
+}
+
+fn refuse(answers: Vec<(ReplyTo, group::Answer)>, fx: &mut Fx<Effect>) {
+    for (reply, answer) in answers {
+        group_answer(reply, answer.refused(ErrorCode::NotCoordinator), fx);
+    }
+}

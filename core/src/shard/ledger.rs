@@ -1,0 +1,240 @@
+//! A coordinator on a partition: it learns what the log says, then decides and appends.
+//!
+//! State: the coordinator, how far it has read the log (while it begins), answers that wait until
+//! the records they depend on are committed, in log order.
+//!
+//! Invariants: nothing is decided before the whole log was read; an answer leaves only when the
+//! high watermark has reached what was appended before it.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+use bytes::Bytes;
+use dohle_wire::id::Offset;
+use dohle_wire::record::{
+    BatchBuilder, BuildError, Codecs, NoCodecs, RawBatch, RecordIter, split_batches,
+};
+
+use crate::batch::CheckedBatch;
+use crate::disk::{DiskOp, IoDone, IoId, IoOk, What};
+use crate::fx::Fx;
+use crate::group::record::Record;
+use crate::group::request::Answer;
+use crate::group::{GroupCoordinator, GroupSettings, codec};
+use crate::log::Reading;
+use crate::log::locate::LocatePlan;
+use crate::log::tail::Span;
+use crate::mail::ReplyTo;
+use crate::partition::Partition;
+use crate::time::Now;
+
+/// Bytes that are read at a time; a single batch that is larger comes whole.
+const PIECE: u32 = 1 << 20;
+
+/// No batch decompresses to more than this.
+const BATCH_MOST: usize = 1 << 30;
+
+/// A coordinator and what waits for its records.
+#[derive(Clone, Debug)]
+pub(super) struct Ledger {
+    slot: u32,
+    /// Counts the times that it began; ends of reads of an earlier time mean nothing.
+    generation: u32,
+    pub(super) coordinator: GroupCoordinator,
+    loading: Option<Loading>,
+    waiting: VecDeque<(Offset, ReplyTo, Answer)>,
+}
+
+/// The log is being read.
+#[derive(Clone, Debug)]
+struct Loading {
+    next: Offset,
+    upto: Offset,
+    looking: Option<LocatePlan>,
+}
+
+/// What became of a step of loading.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Loaded {
+    /// It goes on.
+    Working,
+    /// Everything is known.
+    Done,
+    /// The log cannot be read; the reason is for the operator.
+    Failed(String),
+}
+
+impl Ledger {
+    /// A coordinator that begins to read the log of `partition`.
+    pub(super) fn begin<E: From<DiskOp>>(
+        slot: u32,
+        generation: u32,
+        settings: &Arc<GroupSettings>,
+        seed: u64,
+        partition: &Partition,
+        fx: &mut Fx<E>,
+    ) -> (Self, Loaded) {
+        let (next, upto) = (partition.log().log_start(), partition.log().end());
+        let mut ledger = Self {
+            slot,
+            generation,
+            coordinator: GroupCoordinator::new(Arc::clone(settings), seed),
+            loading: Some(Loading { next, upto, looking: None }),
+            waiting: VecDeque::new(),
+        };
+        let loaded = ledger.read_on(partition, fx);
+        (ledger, loaded)
+    }
+
+    /// How often it began.
+    pub(super) fn generation(&self) -> u32 {
+        self.generation
+    }
+
+    /// Whether the log is still being read.
+    pub(super) fn is_loading(&self) -> bool {
+        self.loading.is_some()
+    }
+
+    fn id(&self) -> IoId {
+        IoId { owner: self.slot, generation: self.generation, what: What::Load, end: 0 }
+    }
+
+    /// Asks for what comes next.
+    fn read_on<E: From<DiskOp>>(&mut self, partition: &Partition, fx: &mut Fx<E>) -> Loaded {
+        let id = self.id();
+        let Some(loading) = &mut self.loading else { return Loaded::Done };
+        match partition.log().read(loading.next, loading.upto) {
+            Reading::Empty => {
+                self.loading = None;
+                return Loaded::Done;
+            }
+            Reading::At(span) => fx.push(E::from(read(id, &span))),
+            Reading::Locate(plan) => {
+                loading.looking = Some(plan.clone());
+                fx.push(E::from(DiskOp::Locate { id, plan }));
+            }
+        }
+        Loaded::Working
+    }
+
+    /// One of its reads or look-ups ended.
+    pub(super) fn on_io<E: From<DiskOp>>(
+        &mut self,
+        done: IoDone,
+        partition: &Partition,
+        codecs: &dyn Codecs,
+        fx: &mut Fx<E>,
+    ) -> Loaded {
+        if done.id.generation != self.generation {
+            return Loaded::Working;
+        }
+        let id = self.id();
+        let Some(loading) = &mut self.loading else { return Loaded::Working };
+        match (done.result, loading.looking.take()) {
+            (Ok(IoOk::Located(Some(found))), Some(plan)) => {
+                fx.push(E::from(read(id, &Span::located(&plan, &found))));
+                Loaded::Working
+            }
+            (Ok(IoOk::Read(bytes)), None) => match self.take(bytes, codecs) {
+                Ok(()) => self.read_on(partition, fx),
+                Err(why) => Loaded::Failed(why),
+            },
+            (Ok(_), _) => Loaded::Failed("a batch is not where it should be".to_owned()),
+            (Err(error), _) => Loaded::Failed(error.to_string()),
+        }
+    }
+
+    /// Learns the records of a piece of the log, whose last batch may be cut off.
+    fn take(&mut self, bytes: Bytes, codecs: &dyn Codecs) -> Result<(), String> {
+        let Some(loading) = &mut self.loading else { return Ok(()) };
+        let before = loading.next;
+        for batch in split_batches(bytes).map_while(Result::ok) {
+            if batch.header.next_offset() <= loading.next {
+                continue;
+            }
+            loading.next = batch.header.next_offset();
+            if !batch.header.is_control() {
+                replay(&batch, &mut self.coordinator, codecs)?;
+            }
+        }
+        if loading.next > before { Ok(()) } else { Err(format!("no batch at offset {before}")) }
+    }
+
+    /// Keeps answers until the log is committed up to `upto`.
+    pub(super) fn wait(&mut self, upto: Offset, answers: Vec<(ReplyTo, Answer)>) {
+        let answers = answers.into_iter().map(|(reply, answer)| (upto, reply, answer));
+        self.waiting.extend(answers);
+        assert!(self.waiting.iter().is_sorted_by_key(|(upto, ..)| *upto), "answers in log order");
+    }
+
+    /// The next answer that may leave.
+    pub(super) fn next_settled(&mut self, high_watermark: Offset) -> Option<(ReplyTo, Answer)> {
+        let settled = self.waiting.pop_front_if(|(upto, ..)| *upto <= high_watermark);
+        settled.map(|(_, reply, answer)| (reply, answer))
+    }
+
+    /// Takes out all answers that wait: what they say will not come true here.
+    pub(super) fn drain(&mut self) -> impl Iterator<Item = (ReplyTo, Answer)> + '_ {
+        self.waiting.drain(..).map(|(_, reply, answer)| (reply, answer))
+    }
+}
+
+fn read(id: IoId, span: &Span) -> DiskOp {
+    let hole = span.hole(PIECE);
+    let file = crate::disk::FileId(hole.file);
+    DiskOp::Read { id, file, position: hole.position, len: hole.len }
+}
+
+fn replay(
+    batch: &RawBatch,
+    coordinator: &mut GroupCoordinator,
+    codecs: &dyn Codecs,
+) -> Result<(), String> {
+    let base = batch.header.base_offset;
+    let bytes = batch
+        .records(codecs, BATCH_MOST)
+        .map_err(|error| format!("the batch at offset {base} cannot be decompressed: {error}"))?;
+    for found in RecordIter::new(&bytes, batch.header.records_count) {
+        let found = found.map_err(|error| format!("a record of the batch at {base}: {error}"))?;
+        let record = codec::decode(found.key.unwrap_or_default(), found.value)
+            .map_err(|error| format!("a record of the batch at {base}: {error}"))?;
+        if let Some(record) = record {
+            coordinator.replay(record);
+        }
+    }
+    Ok(())
+}
+
+/// Records as batches of about `most` bytes; a single record may be larger.
+///
+/// # Errors
+/// A record cannot be encoded, or is larger than any batch.
+pub(super) fn batches(
+    now: Now,
+    records: &[Record],
+    most: usize,
+) -> Result<Vec<CheckedBatch>, BuildError> {
+    let mut batches = Vec::new();
+    let (mut builder, mut bytes) = (BatchBuilder::new(Offset(0)), 0);
+    for record in records {
+        let (key, value) = codec::encode(record);
+        let len = key.len() + value.as_ref().map_or(0, Bytes::len);
+        if bytes > 0 && bytes + len > most {
+            batches.push(built(&builder)?);
+            (builder, bytes) = (BatchBuilder::new(Offset(0)), 0);
+        }
+        builder.push(now.wall, Some(&key), value.as_deref(), &[])?;
+        bytes += len;
+    }
+    if bytes > 0 {
+        batches.push(built(&builder)?);
+    }
+    Ok(batches)
+}
+
+fn built(builder: &BatchBuilder) -> Result<CheckedBatch, BuildError> {
+    let bytes = builder.build(&NoCodecs)?;
+    let raw = RawBatch::parse(bytes).expect("a batch that was just built is whole");
+    Ok(CheckedBatch::trusted(raw.header, raw.bytes, None))
+}
