@@ -11,7 +11,9 @@ mod alter;
 mod cluster;
 mod configs;
 mod fetch;
+mod find_coordinator;
 mod gather;
+mod groups;
 mod list_offsets;
 mod log_dirs;
 mod lookup;
@@ -246,6 +248,8 @@ pending! {
     CreatePartitions(topics::CreatePartitions),
     AlterConfigs(alter::AlterConfigs),
     ProducerId(producer_id::ProducerIdWanted),
+    FindCoordinator(find_coordinator::FindCoordinator),
+    Group(groups::GroupCall),
 }
 
 /// Begins a request: decodes its body and answers it or sends the mail that it takes.
@@ -271,6 +275,17 @@ pub(crate) fn begin(ctx: &mut Ctx<'_>, body: &mut Reader) -> Result<Begun, Decod
         ApiKey::DescribeTopicPartitions => partitions::begin(ctx, body),
         ApiKey::DescribeLogDirs => log_dirs::begin(ctx, body),
         ApiKey::InitProducerId => producer_id::begin(ctx, body),
+        ApiKey::FindCoordinator => find_coordinator::begin(ctx, body),
+        ApiKey::JoinGroup => groups::begin_join(ctx, body),
+        ApiKey::SyncGroup => groups::begin_sync(ctx, body),
+        ApiKey::Heartbeat => groups::begin_heartbeat(ctx, body),
+        ApiKey::LeaveGroup => groups::begin_leave(ctx, body),
+        ApiKey::OffsetCommit => groups::begin_commit(ctx, body),
+        ApiKey::OffsetFetch => groups::begin_fetch(ctx, body),
+        ApiKey::OffsetDelete => groups::begin_delete_offsets(ctx, body),
+        ApiKey::ListGroups => groups::begin_list(ctx, body),
+        ApiKey::DescribeGroups => groups::begin_describe(ctx, body),
+        ApiKey::DeleteGroups => groups::begin_delete(ctx, body),
         other => unreachable!("{other} is not in the table of served requests"),
     }
 }

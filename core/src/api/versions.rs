@@ -49,6 +49,17 @@ pub const SERVED: &[Served] = &[
     all_of(ApiKey::IncrementalAlterConfigs),
     all_of(ApiKey::DescribeCluster),
     all_of(ApiKey::DescribeTopicPartitions),
+    all_of(ApiKey::FindCoordinator),
+    all_of(ApiKey::JoinGroup),
+    all_of(ApiKey::SyncGroup),
+    all_of(ApiKey::Heartbeat),
+    all_of(ApiKey::LeaveGroup),
+    all_of(ApiKey::OffsetCommit),
+    all_of(ApiKey::OffsetFetch),
+    all_of(ApiKey::OffsetDelete),
+    all_of(ApiKey::ListGroups),
+    all_of(ApiKey::DescribeGroups),
+    all_of(ApiKey::DeleteGroups),
 ];
 
 impl Served {
