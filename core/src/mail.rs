@@ -106,6 +106,9 @@ pub struct Checkpoints {
     pub log_starts: std::collections::BTreeMap<String, Offset>,
     /// High watermarks.
     pub high_watermarks: std::collections::BTreeMap<String, Offset>,
+    /// Offsets below which the log of this very topic was durable, and has to be there still;
+    /// none where only Kafka, which does not say so, has written checkpoints.
+    pub durable: Option<std::collections::BTreeMap<PartitionId, Offset>>,
 }
 
 /// Whom a produce request wants to have the records before it is answered.
