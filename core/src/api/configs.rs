@@ -31,9 +31,25 @@ pub(super) fn begin(ctx: &mut Ctx<'_>, body: &mut Reader) -> Result<Begun, Decod
         synonyms: request.include_synonyms,
         documentation: request.include_documentation,
     };
-    let results = request.resources.into_iter().map(|asked| describe(ctx, asked, details));
+    let results = distinct(request.resources).map(|asked| describe(ctx, asked, details));
     let response = DescribeConfigsResponse { throttle_time_ms: 0, results: results.collect() };
     Ok(reply::at_once(ctx, &response))
+}
+
+/// Each resource once, where it is first named: a description is thousands of times the size of
+/// its name.
+fn distinct(
+    resources: Vec<DescribeConfigsResource>,
+) -> impl Iterator<Item = DescribeConfigsResource> {
+    let mut seen = BTreeSet::new();
+    resources.into_iter().filter(move |asked| seen.insert(identity(asked)))
+}
+
+/// What a resource names. A number may be written in many ways.
+fn identity(asked: &DescribeConfigsResource) -> (i8, String) {
+    let (resource_type, name) = (asked.resource_type, &asked.resource_name);
+    let number = || name.parse::<i32>().ok().filter(|_| resource_type == resource::BROKER);
+    (resource_type, number().map_or_else(|| name.clone(), |id| id.to_string()))
 }
 
 /// Settings of this broker that were made while it ran, and those of all brokers.
@@ -59,7 +75,9 @@ fn describe(
         Ok(entries) => (entries, ErrorCode::None.into()),
         Err(refusal) => (Vec::new(), refusal),
     };
-    let keys: Option<BTreeSet<String>> = asked.configuration_keys.map(|k| k.into_iter().collect());
+    // No names at all ask for every config, as null does (ConfigHelper.describeConfigs).
+    let keys = asked.configuration_keys.filter(|keys| !keys.is_empty());
+    let keys: Option<BTreeSet<String>> = keys.map(|keys| keys.into_iter().collect());
     let wanted = |name: &str| keys.as_ref().is_none_or(|keys| keys.contains(name));
     let entries = entries.into_iter().filter(|entry| wanted(&entry.name));
     DescribeConfigsResult {

@@ -249,6 +249,40 @@ fn settings_are_described() {
 }
 
 #[test]
+fn no_names_of_settings_are_all_of_them() {
+    for resource in [(resource::TOPIC, "t"), (resource::BROKER, "1")] {
+        let mut world = World::new();
+        let all = describe(&mut world, 4, resource, None);
+        assert!(all.configs.len() > 20);
+        assert_eq!(describe(&mut world, 4, resource, Some(&[])), all);
+    }
+}
+
+#[test]
+fn each_resource_is_described_once() {
+    let names = |asked: &[(i8, &str)]| {
+        let resource = |(resource_type, name): &(i8, &str)| DescribeConfigsResource {
+            resource_type: *resource_type,
+            resource_name: (*name).to_owned(),
+            configuration_keys: None,
+        };
+        let resources = asked.iter().map(resource).collect();
+        let request = DescribeConfigsRequest { resources, ..Default::default() };
+        let results = World::new().call(4, &request).results;
+        results.into_iter().map(|r| (r.resource_type, r.resource_name)).collect::<Vec<_>>()
+    };
+    let (topic, broker) = (resource::TOPIC, resource::BROKER);
+    let asked = [(topic, "t"), (topic, "u"), (topic, "t"), (broker, "t"), (topic, "u")];
+    assert_eq!(names(&asked), [(topic, "t"), (topic, "u"), (broker, "t")].map(owned));
+    let asked = [(broker, "1"), (broker, "01"), (broker, "+1"), (broker, ""), (topic, "01")];
+    assert_eq!(names(&asked), [(broker, "1"), (broker, ""), (topic, "01")].map(owned));
+}
+
+fn owned((resource_type, name): (i8, &str)) -> (i8, String) {
+    (resource_type, name.to_owned())
+}
+
+#[test]
 fn what_cannot_be_described_says_why() {
     let check = |resource: (i8, &str), expected: ErrorCode| {
         let result = describe(&mut World::new(), 4, resource, None);
