@@ -12,7 +12,7 @@ use dohle_wire::message::{
 use crate::config::describe::{
     ConfigEntry, describe_broker, describe_cluster_default, describe_topic,
 };
-use crate::image::{Overrides, resource};
+use crate::image::resource;
 use crate::mail::Refusal;
 
 use super::lookup::is_valid_topic_name;
@@ -50,12 +50,6 @@ fn identity(asked: &DescribeConfigsResource) -> (i8, String) {
     let (resource_type, name) = (asked.resource_type, &asked.resource_name);
     let number = || name.parse::<i32>().ok().filter(|_| resource_type == resource::BROKER);
     (resource_type, number().map_or_else(|| name.clone(), |id| id.to_string()))
-}
-
-/// Settings of this broker that were made while it ran, and those of all brokers.
-pub(super) fn dynamic_layers(ctx: &Ctx<'_>) -> (Overrides, Overrides) {
-    let own = ctx.settings.node().to_string();
-    (ctx.image.overrides(resource::BROKER, &own), ctx.image.overrides(resource::BROKER, ""))
 }
 
 fn describe(
@@ -97,14 +91,14 @@ fn topic(ctx: &Ctx<'_>, name: &str) -> Result<Vec<ConfigEntry>, Refusal> {
     if ctx.image.topic(name).is_none() {
         return Err(ErrorCode::UnknownTopicOrPartition.into());
     }
-    let (broker, default) = dynamic_layers(ctx);
+    let (broker, default) = ctx.image.broker_overrides();
     let overrides = ctx.image.overrides(resource::TOPIC, name);
     Ok(describe_topic(&overrides, &broker, &default, &ctx.settings.config))
 }
 
 fn broker(ctx: &Ctx<'_>, name: &str) -> Result<Vec<ConfigEntry>, Refusal> {
     let invalid = |message: String| Err(Refusal::new(ErrorCode::InvalidRequest, message));
-    let (dynamic, default) = dynamic_layers(ctx);
+    let (dynamic, default) = ctx.image.broker_overrides();
     let (config, own) = (&ctx.settings.config, ctx.settings.node());
     if name.is_empty() {
         return Ok(describe_cluster_default(&default, config));
