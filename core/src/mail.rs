@@ -87,7 +87,7 @@ pub enum ToShard {
     DeleteRecords { reply: ReplyTo, seen: Offset, partition: PartitionId, before: Option<Offset> },
     /// Where a leader epoch ended.
     EpochEnd { reply: ReplyTo, seen: Offset, partition: PartitionId, query: EpochQuery },
-    /// Sizes of all logs.
+    /// Sizes of all logs, and which data directories failed.
     LogSizes { reply: ReplyTo },
     /// Report a checkpoint of all logs to control.
     Checkpoint,
@@ -236,7 +236,7 @@ pub enum Answer {
     /// To [`ToShard::EpochEnd`].
     EpochEnd(Result<Option<EpochEnd>, ErrorCode>),
     /// To [`ToShard::LogSizes`].
-    Sizes(Vec<LogSize>),
+    Sizes(Vec<DirSizes>),
     /// To [`ToControl::Admin`].
     Admin(AdminReply),
 }
@@ -301,13 +301,22 @@ pub struct EpochEnd {
     pub end: Offset,
 }
 
+/// What a shard has in one data directory.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct DirSizes {
+    /// Which.
+    pub dir: u16,
+    /// Whether it failed, so that nothing of it is served.
+    pub failed: bool,
+    /// The logs in it.
+    pub logs: Vec<LogSize>,
+}
+
 /// The size of one log.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LogSize {
     /// Whose.
     pub partition: PartitionId,
-    /// In which data directory.
-    pub dir: u16,
     /// Bytes of records.
     pub bytes: u64,
 }
