@@ -141,7 +141,7 @@ impl BatchRefusal {
 ///
 /// The bytes are copied only if something in them changes: the time of the append is stamped, the
 /// largest timestamp was not what the header says, the codec is not the topic's, or the offsets of
-/// compressed records are not consecutive.
+/// the records are not consecutive.
 ///
 /// # Errors
 /// The batch breaks a rule; nothing of it may be appended.
@@ -160,8 +160,7 @@ pub fn check(
     let target = topic.compression_type.target(source);
     let records = decompressed(&batch, topic, codecs, budget)?;
     let seen = check_records(&batch.header, &records, topic, now)?;
-    let keep = source == target && (source == Compression::None || seen.consecutive);
-    let stored = if keep {
+    let stored = if source == target && seen.consecutive {
         stamped(batch, topic, seen.max_timestamp, now)
     } else {
         rebuilt(&batch.header, &records, topic, now, target, codecs)?
@@ -309,6 +308,9 @@ fn check_records(
         if topic.cleanup_policy.compact && record.key.is_none() {
             let message = "a compacted topic takes no record without a key";
             faults.add(ErrorCode::InvalidRecord, index, || message.into());
+        } else if header.base_timestamp.0.checked_add(record.timestamp_delta).is_none() {
+            let message = "the timestamp is beyond any time";
+            faults.add(ErrorCode::InvalidTimestamp, index, || message.into());
         } else if let Some(message) = bad_timestamp(header, timestamp, topic, now) {
             faults.add(ErrorCode::InvalidTimestamp, index, || message);
         }

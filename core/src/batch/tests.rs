@@ -320,7 +320,7 @@ fn a_transaction_stays_one_when_it_is_rewritten() {
 }
 
 #[test]
-fn offsets_of_compressed_records_are_made_consecutive() {
+fn offsets_of_records_are_made_consecutive() {
     for codec in [Compression::None, Compression::Gzip] {
         let mut builder = builder(codec);
         builder.push_at(Offset(0), NOW, Some(b"a"), None, &[]).unwrap();
@@ -329,10 +329,16 @@ fn offsets_of_compressed_records_are_made_consecutive() {
         let gap = changed(gap, |header| header.last_offset_delta = 1);
         let batch = checked(gap, &topic(&[])).unwrap();
         let offsets: Vec<_> = content(&batch).into_iter().map(|(offset, ..)| offset).collect();
-        // As in Kafka, records that are not compressed are counted only.
-        let expected = if codec == Compression::None { [0, 5] } else { [0, 1] };
-        assert_eq!(offsets, expected);
+        assert_eq!(offsets, [0, 1]);
     }
+}
+
+#[test]
+fn a_timestamp_beyond_any_time_is_refused() {
+    let bytes = changed(plain(Compression::None), |header| {
+        header.base_timestamp = Timestamp(i64::MAX);
+    });
+    check_refused(bytes, &topic(&[]), ErrorCode::InvalidTimestamp);
 }
 
 #[test]
