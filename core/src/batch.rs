@@ -75,11 +75,59 @@ const DECOMPRESSED_LEAST: usize = 32 << 20;
 /// No batch may decompress to more than this many bytes.
 const DECOMPRESSED_MOST: usize = 1 << 30;
 
+/// All batches of a request together may decompress to so many bytes for each byte that a request
+/// may have (`socket.request.max.bytes`), and always to as many as one batch may.
+///
+/// Batches are checked one after the other by whoever reads the connection, for as long as that
+/// takes. What is beyond is refused like a batch that is too large.
+const DECOMPRESSED_PER_REQUEST_BYTE: usize = 16;
+
 /// So many records at fault are named; a batch can hold some hundred thousand of them.
 const RECORD_ERRORS_MAX: usize = 1_000;
 
 /// First version of Produce that may bring zstd.
 const ZSTD_FROM: i16 = 7;
+
+/// Bytes that the batches of one request may still decompress to.
+#[derive(Clone, Debug)]
+pub struct Budget {
+    whole: usize,
+    left: usize,
+}
+
+impl Budget {
+    /// The budget of a request where requests have `request_bytes_max` bytes at most.
+    #[must_use]
+    pub fn new(request_bytes_max: i32) -> Self {
+        let bytes = usize::try_from(request_bytes_max).unwrap_or(0);
+        let whole = bytes.saturating_mul(DECOMPRESSED_PER_REQUEST_BYTE).max(DECOMPRESSED_MOST);
+        Self { whole, left: whole }
+    }
+
+    /// Decompresses records to `limit` bytes at most. One that fails may have cost as much.
+    fn records(
+        &mut self,
+        batch: &RawBatch,
+        codecs: &dyn Codecs,
+        limit: usize,
+    ) -> Result<Bytes, CodecError> {
+        let records = batch.records(codecs, limit);
+        let cost = match &records {
+            _ if batch.header.compression() == Compression::None => 0,
+            Ok(records) => records.len(),
+            Err(CodecError::Unsupported(_)) => 0,
+            Err(CodecError::TooLarge { .. } | CodecError::Corrupt { .. }) => limit,
+        };
+        self.left = self.left.saturating_sub(cost);
+        records
+    }
+
+    fn spent(&self) -> BatchRefusal {
+        let message =
+            format!("the batches of the request decompress to more than {} bytes", self.whole);
+        BatchRefusal::new(ErrorCode::MessageTooLarge, message)
+    }
+}
 
 impl BatchRefusal {
     fn new(code: ErrorCode, message: impl Into<String>) -> Self {
@@ -93,7 +141,7 @@ impl BatchRefusal {
 ///
 /// The bytes are copied only if something in them changes: the time of the append is stamped, the
 /// largest timestamp was not what the header says, the codec is not the topic's, or the offsets of
-/// compressed records are not consecutive.
+/// the records are not consecutive.
 ///
 /// # Errors
 /// The batch breaks a rule; nothing of it may be appended.
@@ -103,16 +151,16 @@ pub fn check(
     now: Timestamp,
     version: i16,
     codecs: &dyn Codecs,
+    budget: &mut Budget,
 ) -> Result<CheckedBatch, BatchRefusal> {
     let batch = one_batch(bytes, version)?;
     check_envelope(&batch, topic)?;
     check_origin(&batch.header)?;
     let source = batch.header.compression();
     let target = topic.compression_type.target(source);
-    let records = decompressed(&batch, topic, codecs)?;
+    let records = decompressed(&batch, topic, codecs, budget)?;
     let seen = check_records(&batch.header, &records, topic, now)?;
-    let keep = source == target && (source == Compression::None || seen.consecutive);
-    let stored = if keep {
+    let stored = if source == target && seen.consecutive {
         stamped(batch, topic, seen.max_timestamp, now)
     } else {
         rebuilt(&batch.header, &records, topic, now, target, codecs)?
@@ -212,12 +260,18 @@ fn decompressed(
     batch: &RawBatch,
     topic: &TopicConfig,
     codecs: &dyn Codecs,
+    budget: &mut Budget,
 ) -> Result<Bytes, BatchRefusal> {
     let limit = max_message_bytes(topic).saturating_mul(DECOMPRESSED_PER_BYTE);
     let configured = usize::try_from(topic.max_decompressed_message_bytes).unwrap_or(0);
     let limit = limit.clamp(DECOMPRESSED_LEAST, DECOMPRESSED_MOST).min(configured);
-    batch.records(codecs, limit).map_err(|error| {
+    let granted = limit.min(budget.left);
+    if granted == 0 && batch.header.compression() != Compression::None {
+        return Err(budget.spent());
+    }
+    budget.records(batch, codecs, granted).map_err(|error| {
         let code = match error {
+            CodecError::TooLarge { .. } if granted < limit => return budget.spent(),
             CodecError::Unsupported(_) => ErrorCode::UnsupportedCompressionType,
             CodecError::TooLarge { .. } => ErrorCode::MessageTooLarge,
             CodecError::Corrupt { .. } => ErrorCode::InvalidRecord,
@@ -254,6 +308,9 @@ fn check_records(
         if topic.cleanup_policy.compact && record.key.is_none() {
             let message = "a compacted topic takes no record without a key";
             faults.add(ErrorCode::InvalidRecord, index, || message.into());
+        } else if header.base_timestamp.0.checked_add(record.timestamp_delta).is_none() {
+            let message = "the timestamp is beyond any time";
+            faults.add(ErrorCode::InvalidTimestamp, index, || message.into());
         } else if let Some(message) = bad_timestamp(header, timestamp, topic, now) {
             faults.add(ErrorCode::InvalidTimestamp, index, || message);
         }

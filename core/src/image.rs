@@ -179,6 +179,13 @@ impl Image {
     pub fn overrides(&self, resource_type: i8, name: &str) -> Overrides {
         self.configs.get(&(resource_type, Arc::from(name))).cloned().unwrap_or_default()
     }
+
+    /// Dynamic configs of this node, and those of all brokers.
+    #[must_use]
+    pub fn broker_overrides(&self) -> (Overrides, Overrides) {
+        let own = self.local.node_id.to_string();
+        (self.overrides(resource::BROKER, &own), self.overrides(resource::BROKER, ""))
+    }
 }
 
 impl TopicImage {

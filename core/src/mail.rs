@@ -92,7 +92,7 @@ pub enum ToShard {
     Group { reply: ReplyTo, seen: Offset, partition: PartitionId, request: Box<group::Request> },
     /// Ask every coordinator of the shard for its groups.
     ListGroups { reply: ReplyTo },
-    /// Sizes of all logs.
+    /// Sizes of all logs, and which data directories failed.
     LogSizes { reply: ReplyTo },
     /// Report a checkpoint of all logs to control.
     Checkpoint,
@@ -111,6 +111,9 @@ pub struct Checkpoints {
     pub log_starts: std::collections::BTreeMap<String, Offset>,
     /// High watermarks.
     pub high_watermarks: std::collections::BTreeMap<String, Offset>,
+    /// Offsets below which the log of this very topic was durable, and has to be there still;
+    /// none where only Kafka, which does not say so, has written checkpoints.
+    pub durable: Option<std::collections::BTreeMap<PartitionId, Offset>>,
 }
 
 /// Whom a produce request wants to have the records before it is answered.
@@ -240,7 +243,7 @@ pub enum Answer {
     /// To [`ToShard::Group`] and [`ToShard::ListGroups`].
     Group(Box<group::Answer>),
     /// To [`ToShard::LogSizes`].
-    Sizes(Vec<LogSize>),
+    Sizes(Vec<DirSizes>),
     /// To [`ToControl::Admin`].
     Admin(AdminReply),
 }
@@ -305,13 +308,22 @@ pub struct EpochEnd {
     pub end: Offset,
 }
 
+/// What a shard has in one data directory.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct DirSizes {
+    /// Which.
+    pub dir: u16,
+    /// Whether it failed, so that nothing of it is served.
+    pub failed: bool,
+    /// The logs in it.
+    pub logs: Vec<LogSize>,
+}
+
 /// The size of one log.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LogSize {
     /// Whose.
     pub partition: PartitionId,
-    /// In which data directory.
-    pub dir: u16,
     /// Bytes of records.
     pub bytes: u64,
 }

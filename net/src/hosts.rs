@@ -8,6 +8,7 @@ use std::sync::Arc;
 use dohle_core::control::{self, Control};
 use dohle_core::disk::DiskOp;
 use dohle_core::fx::Fx;
+use dohle_core::image::Image;
 use dohle_core::mail::{SessionId, ShardId, ToControl, ToSession, ToShard};
 use dohle_core::session::{self, Session};
 use dohle_core::shard::{self, Shard};
@@ -115,6 +116,11 @@ impl ControlHost {
         }
     }
 
+    fn publish(&self, image: Arc<Image>) {
+        self.post.limits.follow(&image);
+        self.post.image.publish(image);
+    }
+
     fn on_session(&self, to: SessionId, mail: ToSession, turn: &mut Turn<control::Input>) {
         turn.wake(self.post.sessions.post(to, mail));
     }
@@ -128,7 +134,7 @@ impl Host<Control> for ControlHost {
             control::Effect::Disk(op) => self.on_disk(op, turn),
             control::Effect::Session(to, mail) => self.on_session(to, mail, turn),
             control::Effect::Shard(shard, mail) => self.on_shard(shard, mail, turn),
-            control::Effect::Publish(image) => self.post.image.publish(image),
+            control::Effect::Publish(image) => self.publish(image),
             control::Effect::Ready => self.post.life.enter(Phase::Running),
             control::Effect::Stopped => self.post.life.enter(Phase::Stopped),
             control::Effect::Fatal(why) => self.post.life.enter(Phase::Failed(why)),

@@ -9,6 +9,7 @@ use dohle_core::mail::{ShardId, ToControl, ToShard};
 
 use crate::disk::Files;
 use crate::hosts::{ControlUnit, ShardUnit};
+use crate::limits::Limits;
 use crate::mailbox::Sessions;
 use crate::rt;
 
@@ -20,6 +21,8 @@ pub struct Post {
     pub image: Published,
     /// Files of all units.
     pub files: Arc<Files>,
+    /// How many connections.
+    pub limits: Arc<Limits>,
     /// How far the node is.
     pub life: Life,
     units: OnceLock<Units>,
@@ -33,11 +36,12 @@ struct Units {
 impl Post {
     /// The post of a node whose units are still to come.
     #[must_use]
-    pub fn new(files: Arc<Files>) -> Arc<Self> {
+    pub fn new(files: Arc<Files>, limits: Arc<Limits>) -> Arc<Self> {
         Arc::new(Self {
             sessions: Sessions::default(),
             image: Published::default(),
             files,
+            limits,
             life: Life::default(),
             units: OnceLock::new(),
         })

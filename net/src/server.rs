@@ -20,7 +20,7 @@ use crate::desk::Switch;
 use crate::disk::Pool;
 use crate::entropy;
 use crate::hosts::{ControlUnit, ShardUnit};
-use crate::limits::{Limits, Seat};
+use crate::limits::Seat;
 use crate::note::Seldom;
 use crate::post::Post;
 use crate::rt;
@@ -53,8 +53,6 @@ pub struct Server {
     pub pool: Arc<Pool>,
     /// Memory for requests.
     pub budget: Arc<Budget>,
-    /// How many connections.
-    pub limits: Arc<Limits>,
 }
 
 /// A listener that is bound.
@@ -119,7 +117,7 @@ impl Server {
             return;
         }
         loop {
-            self.limits.room().await;
+            self.post.limits.room().await;
             match socket.accept().await {
                 Ok((stream, peer)) => self.accept(stream, peer, &name),
                 Err(why) => {
@@ -137,7 +135,7 @@ impl Server {
 
     fn accept(self: &Arc<Self>, stream: rt::TcpStream, peer: SocketAddr, name: &Arc<str>) {
         let ip = peer.ip().to_canonical();
-        let Some(seat) = self.limits.seat(ip) else {
+        let Some(seat) = self.post.limits.seat(ip) else {
             if let Some(left_out) = SELDOM_SHARE.now() {
                 tracing::warn!(
                     "{ip} has max.connections.per.ip connections: refused{}",

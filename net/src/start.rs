@@ -205,7 +205,6 @@ impl Node {
             codecs: units.codecs,
             pool: Arc::clone(&self.pools[0]),
             budget: Budget::new(budget.unwrap_or(REQUEST_BYTES)),
-            limits: Limits::new(&config, addresses_of),
             config,
         });
         for Bound { name, socket, address } in bound {
@@ -281,7 +280,8 @@ impl Units {
     ) -> Self {
         let codecs: Arc<dyn Codecs> = Arc::new(NativeCodecs);
         let roots = config.log_dirs.iter().map(PathBuf::from).collect();
-        let post = Post::new(Arc::new(Files::new(roots, open_files(descriptors))));
+        let files = Arc::new(Files::new(roots, open_files(descriptors)));
+        let post = Post::new(files, Limits::new(config, addresses_of));
         let data_pool = Arc::new(Pool::new("dohle-disk", DATA_THREADS));
         let control_pool = Arc::new(Pool::new("dohle-meta", CONTROL_THREADS));
         let units = (0..shards)

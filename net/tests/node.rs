@@ -9,7 +9,12 @@ use std::time::{Duration, Instant};
 use dohle_core::config::BrokerConfig;
 use dohle_net::{Node, NodeError, StartOptions};
 use dohle_wire::codec::{Reader, Writer};
-use dohle_wire::message::{ApiVersionsRequest, MetadataRequest, MetadataResponse, Request};
+use dohle_wire::message::incremental_alter_configs_request::{
+    AlterConfigsResource, AlterableConfig,
+};
+use dohle_wire::message::{
+    ApiVersionsRequest, IncrementalAlterConfigsRequest, MetadataRequest, MetadataResponse, Request,
+};
 use dohle_wire::{Message, RequestHeader};
 
 /// No test waits longer for an answer.
@@ -263,6 +268,28 @@ fn connections_of_one_address_are_limited() {
         }
         assert!(from.elapsed() < PATIENCE, "a seat that was left stays taken");
     }
+    node.stop().expect("a clean stop");
+}
+
+#[test]
+fn limits_of_connections_change_while_the_node_runs() {
+    let folder = Folder::new();
+    let node = start(&folder.0, &[("max.connections.per.ip", "1")]);
+    let mut one = connect(node.address());
+    metadata(&mut one);
+    let mut refused = connect(node.address());
+    assert_eq!(refused.read(&mut [0; 1]).unwrap_or(0), 0, "it is closed at once");
+    let config = AlterableConfig {
+        name: "max.connections.per.ip".into(),
+        config_operation: 0,
+        value: Some("2".into()),
+    };
+    let broker =
+        AlterConfigsResource { resource_type: 4, resource_name: "1".into(), configs: vec![config] };
+    let alter = IncrementalAlterConfigsRequest { resources: vec![broker], validate_only: false };
+    one.write_all(&request(1, 7, &alter)).expect("sent");
+    assert_eq!(correlation(&answer(&mut one).expect("an answer")), 7);
+    metadata(&mut connect(node.address()));
     node.stop().expect("a clean stop");
 }
 

@@ -12,7 +12,7 @@ use dohle_wire::message::{
 use crate::config::describe::{
     ConfigEntry, describe_broker, describe_cluster_default, describe_topic,
 };
-use crate::image::{Overrides, resource};
+use crate::image::resource;
 use crate::mail::Refusal;
 
 use super::lookup::is_valid_topic_name;
@@ -31,15 +31,25 @@ pub(super) fn begin(ctx: &mut Ctx<'_>, body: &mut Reader) -> Result<Begun, Decod
         synonyms: request.include_synonyms,
         documentation: request.include_documentation,
     };
-    let results = request.resources.into_iter().map(|asked| describe(ctx, asked, details));
+    let results = distinct(request.resources).map(|asked| describe(ctx, asked, details));
     let response = DescribeConfigsResponse { throttle_time_ms: 0, results: results.collect() };
     Ok(reply::at_once(ctx, &response))
 }
 
-/// Settings of this broker that were made while it ran, and those of all brokers.
-pub(super) fn dynamic_layers(ctx: &Ctx<'_>) -> (Overrides, Overrides) {
-    let own = ctx.settings.node().to_string();
-    (ctx.image.overrides(resource::BROKER, &own), ctx.image.overrides(resource::BROKER, ""))
+/// Each resource once, where it is first named: a description is thousands of times the size of
+/// its name.
+fn distinct(
+    resources: Vec<DescribeConfigsResource>,
+) -> impl Iterator<Item = DescribeConfigsResource> {
+    let mut seen = BTreeSet::new();
+    resources.into_iter().filter(move |asked| seen.insert(identity(asked)))
+}
+
+/// What a resource names. A number may be written in many ways.
+fn identity(asked: &DescribeConfigsResource) -> (i8, String) {
+    let (resource_type, name) = (asked.resource_type, &asked.resource_name);
+    let number = || name.parse::<i32>().ok().filter(|_| resource_type == resource::BROKER);
+    (resource_type, number().map_or_else(|| name.clone(), |id| id.to_string()))
 }
 
 fn describe(
@@ -59,7 +69,9 @@ fn describe(
         Ok(entries) => (entries, ErrorCode::None.into()),
         Err(refusal) => (Vec::new(), refusal),
     };
-    let keys: Option<BTreeSet<String>> = asked.configuration_keys.map(|k| k.into_iter().collect());
+    // No names at all ask for every config, as null does (ConfigHelper.describeConfigs).
+    let keys = asked.configuration_keys.filter(|keys| !keys.is_empty());
+    let keys: Option<BTreeSet<String>> = keys.map(|keys| keys.into_iter().collect());
     let wanted = |name: &str| keys.as_ref().is_none_or(|keys| keys.contains(name));
     let entries = entries.into_iter().filter(|entry| wanted(&entry.name));
     DescribeConfigsResult {
@@ -79,14 +91,14 @@ fn topic(ctx: &Ctx<'_>, name: &str) -> Result<Vec<ConfigEntry>, Refusal> {
     if ctx.image.topic(name).is_none() {
         return Err(ErrorCode::UnknownTopicOrPartition.into());
     }
-    let (broker, default) = dynamic_layers(ctx);
+    let (broker, default) = ctx.image.broker_overrides();
     let overrides = ctx.image.overrides(resource::TOPIC, name);
     Ok(describe_topic(&overrides, &broker, &default, &ctx.settings.config))
 }
 
 fn broker(ctx: &Ctx<'_>, name: &str) -> Result<Vec<ConfigEntry>, Refusal> {
     let invalid = |message: String| Err(Refusal::new(ErrorCode::InvalidRequest, message));
-    let (dynamic, default) = dynamic_layers(ctx);
+    let (dynamic, default) = ctx.image.broker_overrides();
     let (config, own) = (&ctx.settings.config, ctx.settings.node());
     if name.is_empty() {
         return Ok(describe_cluster_default(&default, config));

@@ -3,12 +3,13 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use dohle_wire::codec::{DecodeError, Reader};
+use dohle_wire::error::ErrorCode;
 use dohle_wire::message::{
     DescribeLogDirsPartition, DescribeLogDirsRequest, DescribeLogDirsResponse,
     DescribeLogDirsResult, DescribeLogDirsTopic,
 };
 
-use crate::mail::{Answer, LogSize, ShardId, ToShard};
+use crate::mail::{Answer, DirSizes, LogSize, ShardId, ToShard};
 use crate::time::Instant;
 
 use super::gather::Gather;
@@ -17,12 +18,15 @@ use super::{Begun, Ctx, Outcome, Progress, Work, reply};
 /// A size that is not known.
 const UNKNOWN: i64 = -1;
 
+/// What is said of a directory that failed.
+const STORAGE_ERROR: i16 = ErrorCode::KafkaStorageError.code();
+
 /// A DescribeLogDirs request that waits for the shards.
 #[derive(Clone, Debug)]
 pub(crate) struct LogDirs {
     /// Which partitions are asked for; all of them when there is none.
     wanted: Option<BTreeMap<String, BTreeSet<i32>>>,
-    sizes: Gather<Vec<LogSize>>,
+    sizes: Gather<Vec<DirSizes>>,
 }
 
 pub(super) fn begin(ctx: &mut Ctx<'_>, body: &mut Reader) -> Result<Begun, DecodeError> {
@@ -63,35 +67,54 @@ impl Work for LogDirs {
 
     fn finish(mut self, ctx: &mut Ctx<'_>) -> Outcome {
         let gathered = std::mem::replace(&mut self.sizes, Gather::until(Instant(0)));
-        let mut dirs: BTreeMap<(u16, &str), Vec<DescribeLogDirsPartition>> = BTreeMap::new();
-        for size in gathered.finish(Vec::new).flatten() {
-            let Some(topic) = ctx.image.topic_by_id(&size.partition.topic) else { continue };
-            let partition_index = size.partition.index.0;
+        let mut failed = BTreeSet::new();
+        let mut logs: BTreeMap<u16, Vec<LogSize>> = BTreeMap::new();
+        for sizes in gathered.finish(Vec::new).flatten() {
+            if sizes.failed {
+                failed.insert(sizes.dir);
+            }
+            logs.entry(sizes.dir).or_default().extend(sizes.logs);
+        }
+        let results = ctx.settings.config.log_dirs.iter().zip(0u16..).map(|(path, dir)| {
+            let answer = DescribeLogDirsResult {
+                log_dir: path.clone(),
+                total_bytes: UNKNOWN,
+                usable_bytes: UNKNOWN,
+                ..Default::default()
+            };
+            match failed.contains(&dir) {
+                true => DescribeLogDirsResult { error_code: STORAGE_ERROR, ..answer },
+                false => {
+                    let topics = self.topics(ctx, logs.remove(&dir).unwrap_or_default());
+                    DescribeLogDirsResult { topics, ..answer }
+                }
+            }
+        });
+        let response = DescribeLogDirsResponse { results: results.collect(), ..Default::default() };
+        reply::answer(ctx, &response)
+    }
+}
+
+impl LogDirs {
+    /// What is asked for of the logs in one directory, by topic.
+    fn topics(&self, ctx: &Ctx<'_>, logs: Vec<LogSize>) -> Vec<DescribeLogDirsTopic> {
+        let mut topics: BTreeMap<&str, Vec<DescribeLogDirsPartition>> = BTreeMap::new();
+        for log in logs {
+            let Some(topic) = ctx.image.topic_by_id(&log.partition.topic) else { continue };
+            let partition_index = log.partition.index.0;
             if self.wants(&topic.name, partition_index) {
-                let partition_size = i64::try_from(size.bytes).unwrap_or(i64::MAX);
+                let partition_size = i64::try_from(log.bytes).unwrap_or(i64::MAX);
                 let partition = DescribeLogDirsPartition {
                     partition_index,
                     partition_size,
                     ..Default::default()
                 };
-                dirs.entry((size.dir, &*topic.name)).or_default().push(partition);
+                topics.entry(&*topic.name).or_default().push(partition);
             }
         }
-        let results = ctx.settings.config.log_dirs.iter().zip(0u16..).map(|(path, dir)| {
-            let topics = dirs.iter().filter(|((of, _), _)| *of == dir);
-            let topics = topics.map(|((_, name), partitions)| DescribeLogDirsTopic {
-                name: (*name).to_owned(),
-                partitions: partitions.clone(),
-            });
-            DescribeLogDirsResult {
-                log_dir: path.clone(),
-                topics: topics.collect(),
-                total_bytes: UNKNOWN,
-                usable_bytes: UNKNOWN,
-                ..Default::default()
-            }
-        });
-        let response = DescribeLogDirsResponse { results: results.collect(), ..Default::default() };
-        reply::answer(ctx, &response)
+        let topics = topics
+            .into_iter()
+            .map(|(name, partitions)| DescribeLogDirsTopic { name: name.to_owned(), partitions });
+        topics.collect()
     }
 }

@@ -3,7 +3,7 @@
 //! A topic that does not exist is made when both the client and `auto.create.topics.enable` say
 //! so. The answer waits until the topic is there, so that the client learns its leader at once.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use dohle_wire::codec::{DecodeError, Reader};
@@ -39,15 +39,21 @@ const IMAGE_WAIT_MS: i64 = 200;
 /// A metadata request that waits for the topics it made.
 #[derive(Clone, Debug)]
 pub(crate) struct AutoCreation {
-    topics: Vec<Wish>,
-    /// Names of topics being made, and what became of each.
-    made: BTreeMap<String, ErrorCode>,
+    topics: Vec<Asked>,
     /// Whether control has answered: only newer metadata is missing then.
     answered: bool,
     deadline: Instant,
 }
 
-/// One topic asked for.
+/// A topic asked for and, if it is being made, what has become of that so far. Control answers in
+/// the order in which topics were asked for.
+#[derive(Clone, Debug)]
+struct Asked {
+    wish: Wish,
+    made: Option<ErrorCode>,
+}
+
+/// How a topic is asked for.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Wish {
     Name(String),
@@ -67,44 +73,43 @@ pub(super) fn begin(ctx: &mut Ctx<'_>, body: &mut Reader) -> Result<Begun, Decod
     if version < IDS_FROM && asked.iter().any(|t| t.name.is_none() || t.topic_id != Uuid::ZERO) {
         return Ok(reply::at_once(ctx, &refuse_ids(ctx, &asked)));
     }
-    let topics = wishes(asked);
     let auto = request.allow_auto_topic_creation && ctx.settings.config.auto_create_topics_enable;
-    let missing = if auto { missing(ctx, &topics) } else { Vec::new() };
-    let made = missing.iter().map(|name| (name.clone(), ErrorCode::LeaderNotAvailable)).collect();
+    let ask = |wish| Asked { made: (auto && is_missing(ctx, &wish)).then_some(NOT_NOW), wish };
+    let topics = wishes(asked).map(ask).collect();
     let deadline = ctx.now.mono.plus_ms(WAIT_MS);
-    let work = AutoCreation { topics, made, answered: false, deadline };
-    if missing.is_empty() {
+    let work = AutoCreation { topics, answered: false, deadline };
+    let topics: Vec<_> = work.being_made().map(|(name, _)| new_topic(name)).collect();
+    if topics.is_empty() {
         return Ok(Begun::Done(work.finish(ctx)));
     }
-    let topics = missing.into_iter().map(new_topic).collect();
     ctx.send_control(AdminRequest::CreateTopics { topics, validate_only: false });
     Ok(work.into())
 }
 
 /// What to look up: ids alone if there are any, and nothing twice.
-fn wishes(asked: Vec<MetadataRequestTopic>) -> Vec<Wish> {
+fn wishes(asked: Vec<MetadataRequestTopic>) -> impl Iterator<Item = Wish> {
     let by_id = asked.iter().any(|topic| topic.topic_id != Uuid::ZERO);
     let mut seen = BTreeSet::new();
-    let wish = |topic: MetadataRequestTopic| match by_id {
+    let wish = move |topic: MetadataRequestTopic| match by_id {
         true => (topic.topic_id != Uuid::ZERO).then_some(Wish::Id(TopicId(topic.topic_id))),
         false => topic.name.map(Wish::Name),
     };
-    asked.into_iter().filter_map(wish).filter(|wish| seen.insert(wish.clone())).collect()
+    asked.into_iter().filter_map(wish).filter(move |wish| seen.insert(wish.clone()))
 }
 
-/// Topics that would have to be made.
-fn missing(ctx: &Ctx<'_>, topics: &[Wish]) -> Vec<String> {
-    let names = topics.iter().filter_map(|wish| match wish {
-        Wish::Name(name) => Some(name),
-        Wish::Id(_) => None,
-    });
-    let missing = names.filter(|name| is_valid_topic_name(name) && ctx.image.topic(name).is_none());
-    missing.cloned().collect()
+/// Whether a topic would have to be made. Internal topics have a shape of their own, which is
+/// whoever needs them to give.
+fn is_missing(ctx: &Ctx<'_>, wish: &Wish) -> bool {
+    match wish {
+        Wish::Name(name) if is_internal(name) || !is_valid_topic_name(name) => false,
+        Wish::Name(name) => ctx.image.topic(name).is_none(),
+        Wish::Id(_) => false,
+    }
 }
 
-fn new_topic(name: String) -> NewTopic {
+fn new_topic(name: &str) -> NewTopic {
     NewTopic {
-        name,
+        name: name.to_owned(),
         partitions: None,
         replication: None,
         assignments: Vec::new(),
@@ -124,9 +129,17 @@ fn refuse_ids(ctx: &Ctx<'_>, asked: &[MetadataRequestTopic]) -> MetadataResponse
 }
 
 impl AutoCreation {
+    /// Topics being made, and what has become of each.
+    fn being_made(&self) -> impl Iterator<Item = (&str, ErrorCode)> {
+        self.topics.iter().filter_map(|asked| match (&asked.wish, asked.made) {
+            (Wish::Name(name), Some(made)) => Some((name.as_str(), made)),
+            (Wish::Name(_) | Wish::Id(_), _) => None,
+        })
+    }
+
     /// Whether all topics that were made are in the metadata.
     fn progress(&self, ctx: &Ctx<'_>) -> Progress {
-        let expected = self.made.iter().filter(|(_, error)| is_there(**error));
+        let expected = self.being_made().filter(|(_, made)| is_there(*made));
         let mut missing = expected.filter(|(name, _)| ctx.image.topic(name).is_none());
         Progress::complete_if(self.answered && missing.next().is_none())
     }
@@ -143,14 +156,15 @@ impl Work for AutoCreation {
     }
 
     fn on_answer(&mut self, ctx: &mut Ctx<'_>, _part: u32, answer: Answer) -> Progress {
+        let made = self.topics.iter_mut().filter_map(|asked| asked.made.as_mut());
         match answer {
             Answer::Admin(AdminReply::Created(results)) => {
-                for (made, result) in self.made.values_mut().zip(results) {
+                for (made, result) in made.zip(results) {
                     *made = result.err().map_or(NOT_NOW, |refusal| refusal.code);
                 }
             }
             // Whatever keeps control from deciding will pass: clients ask again.
-            Answer::Admin(_) => self.made.values_mut().for_each(|made| *made = NOT_NOW),
+            Answer::Admin(_) => made.for_each(|made| *made = NOT_NOW),
             _ => return Progress::Waiting,
         }
         self.answered = true;
@@ -163,14 +177,14 @@ impl Work for AutoCreation {
     }
 
     fn finish(self, ctx: &mut Ctx<'_>) -> Outcome {
-        let topics = self.topics.iter().map(|wish| match wish {
+        let topics = self.topics.iter().map(|asked| match &asked.wish {
             Wish::Id(id) => match ctx.image.topic_by_id(id) {
                 Some(topic) => describe(ctx, topic),
                 None => unknown(None, *id, ErrorCode::UnknownTopicId),
             },
             Wish::Name(name) => match ctx.image.topic(name) {
                 Some(topic) => describe(ctx, topic),
-                None => unknown(Some(name), TopicId::default(), self.why_not(name)),
+                None => unknown(Some(name), TopicId::default(), why_not(name, asked.made)),
             },
         });
         let response = MetadataResponse { topics: topics.collect(), ..cluster(ctx) };
@@ -178,14 +192,12 @@ impl Work for AutoCreation {
     }
 }
 
-impl AutoCreation {
-    fn why_not(&self, name: &str) -> ErrorCode {
-        match self.made.get(name) {
-            _ if !is_valid_topic_name(name) => ErrorCode::InvalidTopicException,
-            Some(ErrorCode::TopicAlreadyExists) => NOT_NOW,
-            Some(error) => *error,
-            None => ErrorCode::UnknownTopicOrPartition,
-        }
+fn why_not(name: &str, made: Option<ErrorCode>) -> ErrorCode {
+    match made {
+        _ if !is_valid_topic_name(name) => ErrorCode::InvalidTopicException,
+        Some(ErrorCode::TopicAlreadyExists) => NOT_NOW,
+        Some(error) => error,
+        None => ErrorCode::UnknownTopicOrPartition,
     }
 }
 

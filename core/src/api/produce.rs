@@ -1,7 +1,10 @@
 //! Produce: every batch is checked here, then sent to the shard that owns its partition.
 //!
-//! Checks come in this order: existence of the partition, acks, internal topics, then the batch
-//! itself ([`batch::check`]). A partition that fails is answered with its error, the others go on.
+//! Checks come in this order: existence of the partition, acks, internal topics, whether the request
+//! names the partition once, then the batch itself ([`batch::check`]). A partition that fails is
+//! answered with its error, the others go on.
+
+use std::collections::BTreeSet;
 
 use bytes::Bytes;
 use dohle_wire::codec::{DecodeError, Reader};
@@ -13,7 +16,7 @@ use dohle_wire::message::{
 };
 use dohle_wire::records::Records;
 
-use crate::batch::{self, BatchRefusal, CheckedBatch};
+use crate::batch::{self, BatchRefusal, Budget, CheckedBatch};
 use crate::image::TopicImage;
 use crate::mail::{self, Acks, Answer, Appended, PartitionId, Refusal, ToShard};
 use crate::session::CloseReason;
@@ -47,21 +50,43 @@ struct Item {
     partition: Option<PartitionId>,
 }
 
+/// What decides on the batches of one request.
+struct Terms {
+    acks: Option<Acks>,
+    /// Partitions that the request names more than once.
+    repeated: BTreeSet<(TopicKey, i32)>,
+    budget: Budget,
+}
+
 pub(super) fn begin(ctx: &mut Ctx<'_>, body: &mut Reader) -> Result<Begun, DecodeError> {
     let request: ProduceRequest = ctx.decode(body)?;
     let acks = acks_of(request.acks);
     let results = Gather::until(deadline(ctx, acks, request.timeout_ms));
     let mut work = Produce { acks: acks.unwrap_or(Acks::Leader), topics: Vec::new(), results };
-    for topic in request.topic_data {
-        let key = TopicKey::of(ctx.version() >= IDS_FROM, topic.name, topic.topic_id);
-        let items = topic.partition_data.into_iter();
-        let items = items.map(|data| work.begin_partition(ctx, &key, data, acks)).collect();
+    let by_id = ctx.version() >= IDS_FROM;
+    let topics = request.topic_data.into_iter();
+    let topics: Vec<_> = topics
+        .map(|topic| (TopicKey::of(by_id, topic.name, topic.topic_id), topic.partition_data))
+        .collect();
+    let budget = Budget::new(ctx.settings.config.socket_request_max_bytes);
+    let mut terms = Terms { acks, repeated: repeated(&topics), budget };
+    for (key, partitions) in topics {
+        let items = partitions.into_iter();
+        let items = items.map(|data| work.begin_partition(ctx, &key, data, &mut terms)).collect();
         work.topics.push((key, items));
     }
     match work.results.progress() {
         Progress::Complete => Ok(Begun::Done(work.finish(ctx))),
         Progress::Waiting => Ok(work.into()),
     }
+}
+
+/// Partitions named more than once. Which of their batches a client means nobody knows (Kafka
+/// takes the last one and forgets the others).
+fn repeated(topics: &[(TopicKey, Vec<PartitionProduceData>)]) -> BTreeSet<(TopicKey, i32)> {
+    let all = topics.iter().flat_map(|(key, data)| data.iter().map(move |one| (key, one.index)));
+    let mut seen = BTreeSet::new();
+    all.filter(|named| !seen.insert(*named)).map(|(key, index)| (key.clone(), index)).collect()
 }
 
 fn acks_of(acks: i16) -> Option<Acks> {
@@ -86,10 +111,10 @@ impl Produce {
         ctx: &mut Ctx<'_>,
         key: &TopicKey,
         data: PartitionProduceData,
-        acks: Option<Acks>,
+        terms: &mut Terms,
     ) -> Item {
         let index = data.index;
-        match admit(ctx, key, data, acks) {
+        match admit(ctx, key, data, terms) {
             Ok((place, batch)) => {
                 let reply = ctx.reply_to(self.results.ask());
                 let (seen, partition, acks) = (ctx.image.offset, place.partition, self.acks);
@@ -121,20 +146,25 @@ fn admit(
     ctx: &Ctx<'_>,
     key: &TopicKey,
     data: PartitionProduceData,
-    acks: Option<Acks>,
+    terms: &mut Terms,
 ) -> Result<(Place, CheckedBatch), BatchRefusal> {
     let topic = key.find(ctx.image).map_err(plain)?;
     let place = ctx.place(topic, data.index).map_err(plain)?;
-    if acks.is_none() {
+    if terms.acks.is_none() {
         return Err(plain(ErrorCode::InvalidRequiredAcks));
     }
     refuse_internal(ctx, topic)?;
+    if terms.repeated.contains(&(key.clone(), data.index)) {
+        let message = "the request names the partition more than once";
+        return Err(refused(Refusal::new(ErrorCode::InvalidRequest, message)));
+    }
     let bytes = match data.records {
         Some(Records::Bytes(bytes)) => bytes,
         Some(Records::Holes(_)) | None => Bytes::new(),
     };
     let (now, codecs) = (ctx.now.wall, &*ctx.settings.codecs);
-    let batch = batch::check(bytes, &topic.config, now, ctx.version(), codecs)?;
+    let (version, budget) = (ctx.version(), &mut terms.budget);
+    let batch = batch::check(bytes, &topic.config, now, version, codecs, budget)?;
     if batch.header().is_transactional() {
         let message = "transactions are not served by this broker";
         return Err(refused(Refusal::new(ErrorCode::InvalidTxnState, message)));

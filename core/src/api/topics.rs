@@ -16,7 +16,6 @@ use crate::mail::{
 };
 use crate::time::Instant;
 
-use super::configs::dynamic_layers;
 use super::gather::Gather;
 use super::{Begun, Ctx, Outcome, Progress, Work, reply};
 
@@ -128,7 +127,7 @@ fn created(
 /// All settings that the new topic has.
 fn configs_of(ctx: &Ctx<'_>, topic: CreatedTopic) -> Vec<CreatableTopicConfigs> {
     let overrides = topic.configs.into_iter().filter_map(|(key, value)| Some((key, value?)));
-    let (broker, default) = dynamic_layers(ctx);
+    let (broker, default) = ctx.image.broker_overrides();
     let config = &ctx.settings.config;
     let entries = describe_topic(&overrides.collect(), &broker, &default, config);
     let entries = entries.into_iter().map(|entry| CreatableTopicConfigs {

@@ -73,7 +73,7 @@ fn changed(batch: Bytes, change: impl FnOnce(&mut BatchHeader)) -> Bytes {
 }
 
 fn checked(bytes: Bytes, topic: &TopicConfig) -> Result<CheckedBatch, BatchRefusal> {
-    check(bytes, topic, NOW, 13, &Inverted)
+    check(bytes, topic, NOW, 13, &Inverted, &mut Budget::new(0))
 }
 
 fn check_refused(bytes: Bytes, topic: &TopicConfig, code: ErrorCode) -> BatchRefusal {
@@ -131,9 +131,12 @@ fn one_whole_batch_of_format_2() {
 #[test]
 fn zstd_needs_a_newer_version() {
     let bytes = plain(Compression::Zstd);
-    let refusal = check(bytes.clone(), &topic(&[]), NOW, 6, &Inverted).unwrap_err();
+    let mut budget = Budget::new(0);
+    let mut in_version =
+        |version| check(bytes.clone(), &topic(&[]), NOW, version, &Inverted, &mut budget);
+    let refusal = in_version(6).unwrap_err();
     assert_eq!(refusal.code, ErrorCode::UnsupportedCompressionType);
-    assert!(check(bytes, &topic(&[]), NOW, 7, &Inverted).is_ok());
+    assert!(in_version(7).is_ok());
     let unknown = changed(plain(Compression::None), |h| h.attributes = Attributes(5));
     check_refused(unknown, &topic(&[]), ErrorCode::UnsupportedCompressionType);
 }
@@ -317,7 +320,7 @@ fn a_transaction_stays_one_when_it_is_rewritten() {
 }
 
 #[test]
-fn offsets_of_compressed_records_are_made_consecutive() {
+fn offsets_of_records_are_made_consecutive() {
     for codec in [Compression::None, Compression::Gzip] {
         let mut builder = builder(codec);
         builder.push_at(Offset(0), NOW, Some(b"a"), None, &[]).unwrap();
@@ -326,10 +329,16 @@ fn offsets_of_compressed_records_are_made_consecutive() {
         let gap = changed(gap, |header| header.last_offset_delta = 1);
         let batch = checked(gap, &topic(&[])).unwrap();
         let offsets: Vec<_> = content(&batch).into_iter().map(|(offset, ..)| offset).collect();
-        // As in Kafka, records that are not compressed are counted only.
-        let expected = if codec == Compression::None { [0, 5] } else { [0, 1] };
-        assert_eq!(offsets, expected);
+        assert_eq!(offsets, [0, 1]);
     }
+}
+
+#[test]
+fn a_timestamp_beyond_any_time_is_refused() {
+    let bytes = changed(plain(Compression::None), |header| {
+        header.base_timestamp = Timestamp(i64::MAX);
+    });
+    check_refused(bytes, &topic(&[]), ErrorCode::InvalidTimestamp);
 }
 
 #[test]
@@ -382,7 +391,29 @@ fn broken_records_are_refused() {
         header.attributes = header.attributes.with_compression(Compression::Lz4);
     });
     check_refused(wrong, &topic(&[]), ErrorCode::InvalidRecord);
-    let refusal =
-        check(plain(Compression::Gzip), &topic(&[]), NOW, 13, &dohle_wire::record::NoCodecs);
+    let (codecs, mut budget) = (dohle_wire::record::NoCodecs, Budget::new(0));
+    let refusal = check(plain(Compression::Gzip), &topic(&[]), NOW, 13, &codecs, &mut budget);
     assert_eq!(refusal.unwrap_err().code, ErrorCode::UnsupportedCompressionType);
+}
+
+#[test]
+fn a_request_decompresses_to_so_many_bytes_and_no_more() {
+    let topic = topic(&[]);
+    let mut budget = Budget::new(70 << 20);
+    let mut code = |bytes: Bytes| {
+        let refusal = check(bytes, &topic, NOW, 13, &Inverted, &mut budget).expect_err("zeros");
+        (refusal.code, refusal.message)
+    };
+    // 16 times 70 MiB: these cost 60 each as they are, the last as much as it may.
+    for _ in 0..18 {
+        assert_eq!(code(bomb(60)).0, ErrorCode::InvalidRecord, "zeros are no records");
+    }
+    let spent = "the batches of the request decompress to more than 1174405120 bytes";
+    let too_large = (ErrorCode::MessageTooLarge, spent.to_owned());
+    assert_eq!(code(bomb(60)), too_large);
+    assert_eq!(code(plain(Compression::Gzip)), too_large, "nothing is left");
+    let checked = check(plain(Compression::None), &topic, NOW, 13, &Inverted, &mut budget);
+    assert!(checked.is_ok(), "what is not compressed costs nothing");
+    let mut fresh = Budget::new(0);
+    assert!(check(plain(Compression::Gzip), &topic, NOW, 13, &Inverted, &mut fresh).is_ok());
 }

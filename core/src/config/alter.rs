@@ -168,6 +168,12 @@ pub fn alter_broker(
     current: &BTreeMap<String, String>,
     changes: &[Change],
 ) -> Result<BTreeMap<String, String>, AlterError> {
+    let given = changes.iter().filter(|change| change.op != Op::Delete);
+    let fixed = given.filter(|change| AT_START_ONLY.contains(&change.key.as_str()));
+    let fixed: Vec<_> = fixed.map(|change| change.key.clone()).collect();
+    if !fixed.is_empty() {
+        return Err(AlterError::NotDynamic(fixed));
+    }
     replace_broker(target, apply(current, changes, broker_def)?)
 }
 
@@ -224,6 +230,14 @@ impl Dynamic<'_> {
     }
 }
 
+/// A broker's configuration with its dynamic configs.
+///
+/// # Errors
+/// The outcome is not a valid configuration.
+pub fn effective(config: &BrokerConfig, dynamic: Dynamic<'_>) -> Result<BrokerConfig, ConfigError> {
+    BrokerConfig::from_properties(&dynamic.over(config)).map(|(effective, _)| effective)
+}
+
 /// Checks dynamic configs as they would hold on one broker: values against each other, and pools of
 /// threads, which may not change to less than half or more than double of what they are.
 pub fn check_effective(
@@ -231,10 +245,9 @@ pub fn check_effective(
     before: Dynamic<'_>,
     after: Dynamic<'_>,
 ) -> Result<(), AlterError> {
-    let read = |dynamic: Dynamic<'_>| BrokerConfig::from_properties(&dynamic.over(config));
-    let (after, _) = read(after).map_err(AlterError::Broker)?;
+    let after = effective(config, after).map_err(AlterError::Broker)?;
     // What is in force was checked when it came into force; the file's stands in if it was not.
-    let before = read(before).map_or_else(|_| config.clone(), |(before, _)| before);
+    let before = effective(config, before).unwrap_or_else(|_| config.clone());
     for key in POOLS {
         let (old, new) = (before.integer(key).unwrap_or(0), after.integer(key).unwrap_or(0));
         if new < old / 2 || new > old.saturating_mul(2) {
@@ -326,6 +339,10 @@ fn merge(old: &str, entries: &str, op: Op) -> String {
     }
     list.join(",")
 }
+
+/// Configs that Kafka takes in while it runs and this broker when it starts: a change that is
+/// accepted and shown has to count.
+const AT_START_ONLY: [&str; 1] = ["producer.id.expiration.ms"];
 
 /// Configs that may be changed only for one listener.
 const PER_LISTENER: [&str; 10] = [

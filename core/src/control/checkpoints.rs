@@ -1,5 +1,9 @@
 //! The checkpoint files of all data directories: what is in them, and when they are written.
 //!
+//! Kafka's files name topics by their names, so what they say may be of an earlier topic of the
+//! same name. Recovery points are written a second time, by topic id: what that file says was
+//! durable was durable of this very topic, and has to be there.
+//!
 //! Invariant L10: an entry leaves only when its partition does. What a shard does not report
 //! keeps its last value, and a topic made anew under an old name inherits nothing.
 
@@ -14,7 +18,7 @@ use super::io::{CheckpointKind, Token, id};
 use crate::disk::{DiskOp, FilePath};
 use crate::fx::Fx;
 use crate::image::Image;
-use crate::mail::{Checkpoints, LogCheckpoint};
+use crate::mail::{Checkpoints, LogCheckpoint, PartitionId};
 use crate::quorum::FOLDER;
 
 /// What is known of one log.
@@ -108,14 +112,30 @@ impl Keeper {
             recovery_points: of(CheckpointKind::RecoveryPoints),
             log_starts: of(CheckpointKind::LogStarts),
             high_watermarks: of(CheckpointKind::HighWatermarks),
+            durable: self.durable(),
         }
+    }
+
+    /// Recovery points by topic id; none if no directory has them (only Kafka was there).
+    fn durable(&self) -> Option<BTreeMap<PartitionId, Offset>> {
+        let mut files = self.found.iter().filter(|((_, kind), _)| *kind == CheckpointKind::Durable);
+        let first = files.next()?;
+        let entries = std::iter::once(first).chain(files).flat_map(|(_, entries)| entries);
+        let by_id = entries.filter_map(|((topic, index), at)| {
+            let topic = TopicId(topic.parse().ok()?);
+            Some((PartitionId { topic, index: *index }, *at))
+        });
+        Some(by_id.collect())
     }
 
     /// Attributes what was found to the partitions there are and forgets the rest. Gives what
     /// shards are told at the start.
     pub(super) fn begin(&mut self, image: &Image, clean: bool) -> Checkpoints {
         let told = self.checkpoints(clean);
-        for ((dir, kind), entries) in std::mem::take(&mut self.found) {
+        let found = std::mem::take(&mut self.found);
+        // The file by id only repeats what the recovery points say.
+        let by_name = found.into_iter().filter(|((_, kind), _)| *kind != CheckpointKind::Durable);
+        for ((dir, kind), entries) in by_name {
             for (key, at) in entries {
                 let Some(topic) = topic_of(image, &key) else { continue };
                 let entry = self.logs.entry(key).or_insert(Entry {
@@ -126,7 +146,9 @@ impl Keeper {
                     high_watermark: Offset(0),
                 });
                 match kind {
-                    CheckpointKind::RecoveryPoints => entry.recovery_point = at,
+                    CheckpointKind::RecoveryPoints | CheckpointKind::Durable => {
+                        entry.recovery_point = at;
+                    }
                     CheckpointKind::LogStarts => entry.log_start = Some(at),
                     CheckpointKind::HighWatermarks => entry.high_watermark = at,
                 }
@@ -194,13 +216,13 @@ impl Keeper {
 
     fn entries(&self, dir: u16, kind: CheckpointKind) -> BTreeMap<Key, Offset> {
         let value = |entry: &Entry| match kind {
-            CheckpointKind::RecoveryPoints => Some(entry.recovery_point),
+            CheckpointKind::RecoveryPoints | CheckpointKind::Durable => Some(entry.recovery_point),
             CheckpointKind::LogStarts => entry.log_start,
             CheckpointKind::HighWatermarks => Some(entry.high_watermark),
         };
         let here = self.logs.iter().filter(|(_, entry)| entry.dir == dir);
         let mut entries: BTreeMap<Key, Offset> =
-            here.filter_map(|(key, entry)| Some((key.clone(), value(entry)?))).collect();
+            here.filter_map(|(key, entry)| Some((name(kind, key, entry), value(entry)?))).collect();
         let metadata = kind == CheckpointKind::RecoveryPoints && dir == self.metadata_dir;
         if metadata && self.metadata > Offset(0) {
             entries.insert(metadata_key(), self.metadata);
@@ -236,6 +258,16 @@ impl Keeper {
     /// Whether no write is under way.
     pub(super) fn is_idle(&self) -> bool {
         self.files.values().all(|file| file.writing.is_none())
+    }
+}
+
+/// How a file names a partition.
+fn name(kind: CheckpointKind, key: &Key, entry: &Entry) -> Key {
+    match kind {
+        CheckpointKind::Durable => (entry.topic.to_string(), key.1),
+        CheckpointKind::RecoveryPoints
+        | CheckpointKind::LogStarts
+        | CheckpointKind::HighWatermarks => key.clone(),
     }
 }
 

@@ -8,16 +8,20 @@ pub(super) enum CheckpointKind {
     RecoveryPoints,
     LogStarts,
     HighWatermarks,
+    /// Recovery points by topic id, in Dohle's own file.
+    Durable,
 }
 
 impl CheckpointKind {
-    pub(super) const ALL: [Self; 3] = [Self::RecoveryPoints, Self::LogStarts, Self::HighWatermarks];
+    pub(super) const ALL: [Self; 4] =
+        [Self::RecoveryPoints, Self::LogStarts, Self::HighWatermarks, Self::Durable];
 
     pub(super) const fn file(self) -> &'static str {
         match self {
             Self::RecoveryPoints => "recovery-point-offset-checkpoint",
             Self::LogStarts => "log-start-offset-checkpoint",
             Self::HighWatermarks => "replication-offset-checkpoint",
+            Self::Durable => "dohle-recovery-point-checkpoint",
         }
     }
 }
@@ -37,7 +41,7 @@ pub(super) enum Token {
     Checkpoint(CheckpointKind),
 }
 
-const ALL: [Token; 7] = [
+const ALL: [Token; 8] = [
     Token::Identity,
     Token::CleanStop,
     Token::Remains,
@@ -45,6 +49,7 @@ const ALL: [Token; 7] = [
     Token::Checkpoint(CheckpointKind::RecoveryPoints),
     Token::Checkpoint(CheckpointKind::LogStarts),
     Token::Checkpoint(CheckpointKind::HighWatermarks),
+    Token::Checkpoint(CheckpointKind::Durable),
 ];
 
 /// The id of an operation about `token` in data directory `dir`.

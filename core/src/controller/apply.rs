@@ -91,13 +91,9 @@ pub fn advance(image: &mut Image, offset: Offset, epoch: LeaderEpoch) {
 /// What a topic's settings come to on this node.
 #[must_use]
 pub fn derive_config(image: &Image, topic: &str) -> Arc<TopicConfig> {
-    let own = image.local.node_id.to_string();
-    Arc::new(TopicConfig::resolve(
-        &image.overrides(resource::TOPIC, topic),
-        &image.overrides(resource::BROKER, &own),
-        &image.overrides(resource::BROKER, ""),
-        &image.local,
-    ))
+    let (own, default) = image.broker_overrides();
+    let overrides = image.overrides(resource::TOPIC, topic);
+    Arc::new(TopicConfig::resolve(&overrides, &own, &default, &image.local))
 }
 
 fn register_broker(image: &mut Image, record: &RegisterBrokerRecord) -> Result<(), String> {

@@ -72,8 +72,7 @@ fn altered_broker(
     let target = target(image, &change.name)?;
     let refusal = |error: AlterError| config_refusal(&error);
     let after = alter_broker(target, start(change, before), &changes(change)).map_err(refusal)?;
-    let own = image.overrides(resource::BROKER, &image.local.node_id.to_string());
-    let default = image.overrides(resource::BROKER, "");
+    let (own, default) = image.broker_overrides();
     let now = Dynamic { broker: &own, default: &default };
     let then = match target {
         Target::Broker => Dynamic { broker: &after, default: &default },

@@ -325,7 +325,7 @@ impl Controller {
         let parked = self.parked.drain(..);
         let mut answers: Vec<_> =
             parked.map(|parked| (parked.reply, AdminReply::Refused(refusal.clone()))).collect();
-        answers.extend(self.producer_ids.refuse(refusal));
+        answers.extend(self.producer_ids.give_up(refusal));
         answers
     }
 

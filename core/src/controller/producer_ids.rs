@@ -118,6 +118,13 @@ impl ProducerIds {
         all.map(|reply| (reply, AdminReply::Refused(refusal.clone()))).collect()
     }
 
+    /// No record that was asked for will be committed: refuses everyone who waits, and asks for a
+    /// block anew when there may be one again.
+    pub fn give_up(&mut self, refusal: &Refusal) -> Vec<(ReplyTo, AdminReply)> {
+        self.coming = None;
+        self.refuse(refusal)
+    }
+
     /// Asserts what must always hold.
     pub fn invariants(&self, committed: &Image) {
         for block in &self.granted {

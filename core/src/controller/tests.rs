@@ -461,6 +461,23 @@ fn producer_ids_come_out_of_committed_blocks() {
 }
 
 #[test]
+fn a_block_of_producer_ids_that_does_not_come_is_asked_for_anew() {
+    let mut bench = Bench::new();
+    let at = bench.image().offset.plus(1);
+    assert_eq!(bench.controller.give_producer_id(reply(1), &init(None)), Given::Later);
+    let record = bench.controller.want_producer_ids(at).unwrap();
+    bench.controller.appended(at, EPOCH, &[(record, 0)]).unwrap();
+    let refusal = Refusal::from(ErrorCode::KafkaStorageError);
+    let refused = AdminReply::Refused(refusal.clone());
+    assert_eq!(bench.controller.give_up(&refusal), [(reply(1), refused)]);
+    assert_eq!(bench.controller.give_producer_id(reply(2), &init(None)), Given::Later);
+    let record = bench.controller.want_producer_ids(at).expect("nothing is on its way");
+    bench.controller.appended(at, EPOCH, &[(record, 0)]).unwrap();
+    let id = AdminReply::ProducerId(ProducerId(0), ProducerEpoch(0));
+    assert_eq!(bench.controller.commit(at.plus(1)), [(reply(2), id)]);
+}
+
+#[test]
 fn a_known_producer_gets_its_next_epoch_until_epochs_run_out() {
     let mut bench = Bench::new();
     assert_eq!(bench.controller.give_producer_id(reply(1), &init(None)), Given::Later);

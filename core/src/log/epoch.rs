@@ -42,14 +42,14 @@ impl EpochCache {
     }
 
     /// The greatest epoch not above `epoch` and where it ended, for a log that ends at `end`
-    /// (OffsetForLeaderEpoch). `None` when `epoch` is above all that are known.
+    /// (OffsetForLeaderEpoch). `None` when `epoch` is above all that are known, or none at all.
     #[must_use]
     pub fn end_of(&self, epoch: LeaderEpoch, end: Offset) -> Option<EpochEnd> {
         let latest = self.latest()?;
         if epoch == latest {
             return Some(EpochEnd { epoch, end });
         }
-        if epoch > latest {
+        if epoch > latest || epoch.0 < 0 {
             return None;
         }
         let above = self.entries.partition_point(|&(known, _)| known <= epoch);
@@ -132,6 +132,8 @@ mod tests {
         assert_eq!(end(&cache, 4), Some((2, 40)));
         assert_eq!(end(&cache, 2), Some((2, 40)));
         assert_eq!(end(&cache, 1), Some((1, 10)));
+        assert_eq!(end(&cache, 0), Some((0, 10)));
+        assert_eq!(end(&cache, -1), None, "this stands for no epoch");
         assert_eq!(end(&EpochCache::default(), 1), None);
     }
 

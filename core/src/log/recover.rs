@@ -20,7 +20,7 @@ use bytes::Bytes;
 use dohle_wire::id::{Offset, TopicId};
 
 pub(crate) use self::plan::aside_name;
-use self::plan::{Files, parse_owner};
+use self::plan::{Files, parse_owner, parse_start};
 use super::epoch::EpochCache;
 use super::index::{Indexes, parse_offsets, parse_times, time_entry};
 use super::names::{FileKind, LEADER_EPOCHS, LOG_START, PARTITION_METADATA, is_leftover};
@@ -47,8 +47,10 @@ pub struct RecoveryPlan {
     pub topic_id: TopicId,
     /// Whether the node was stopped cleanly.
     pub clean: bool,
-    /// What the checkpoint says is durable.
+    /// What the checkpoint says is durable: batches below need not be checked.
     pub recovery_point: Offset,
+    /// What is known to have been durable of this very log: a log that ends below is damaged.
+    pub durable: Offset,
     /// What the checkpoint says the log starts at.
     pub log_start: Option<Offset>,
     /// The topic's settings.
@@ -76,6 +78,8 @@ pub struct Recovery {
     files: Files,
     epochs: EpochCache,
     has_epochs: bool,
+    /// The folder itself says where the log starts.
+    says_start: bool,
     producers: ProducerTable,
     /// The producer state covers everything below.
     replayed: Offset,
@@ -121,6 +125,7 @@ impl Recovery {
             files: Files::default(),
             epochs: EpochCache::default(),
             has_epochs: false,
+            says_start: false,
             producers: ProducerTable::default(),
             replayed: Offset(0),
             segments: Vec::new(),
@@ -214,11 +219,11 @@ impl Recovery {
 
     /// A partition without records has no folder, until it gets some.
     fn on_no_folder(&mut self) -> Recovered {
-        let RecoveryPlan { clean, recovery_point, folder, .. } = &self.plan;
-        if *clean && recovery_point.0 > 0 {
+        let RecoveryPlan { durable, folder, .. } = &self.plan;
+        if durable.0 > 0 {
             return Recovered::Failed(format!(
-                "{}: the folder is gone, and had records up to offset {recovery_point} when the \
-                 broker stopped cleanly; put it back, or delete the topic",
+                "{}: the folder is gone, and had records up to offset {durable}; put it back, or \
+                 delete the topic",
                 folder.path
             ));
         }
@@ -312,10 +317,11 @@ impl Recovery {
         text: Option<&[u8]>,
         fx: &mut Fx<E>,
     ) -> Result<(), String> {
-        let said = text.and_then(|text| std::str::from_utf8(text).ok()?.trim().parse().ok());
+        let said = text.map(parse_start).transpose()?;
         // The checkpoint of the directory goes by name and may be of an earlier topic: it counts
         // only where the log itself does not say (a folder that Kafka made).
-        self.plan.log_start = said.map(Offset).or(self.plan.log_start);
+        self.plan.log_start = said.or(self.plan.log_start);
+        self.says_start = said.is_some();
         let start = self.plan.log_start.unwrap_or(Offset(0));
         self.step = Step::Sweep;
         for base in self.files.take_below(start) {
@@ -422,6 +428,9 @@ impl Recovery {
         let Some(last) = self.segments.len().checked_sub(1) else {
             return self.on_log_end(fx);
         };
+        if self.says_start && self.first_base() > self.plan.log_start.unwrap_or(Offset(0)) {
+            return self.on_missing_start(fx);
+        }
         let first = self.first_scanned();
         if self.plan.clean && first == last && self.replayed > self.segments[last].base {
             let path = self.plan.folder.join(&FileKind::Index.name(self.segments[last].base));

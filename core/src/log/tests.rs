@@ -1,6 +1,8 @@
 //! Logs against a model: whatever happens, what comes back is a prefix that holds all that was
 //! durable, and everything derived equals a replay.
 
+use std::collections::BTreeMap;
+
 use bytes::Bytes;
 use dohle_wire::id::{LeaderEpoch, Offset, ProducerEpoch, ProducerId, Sequence, Timestamp, Uuid};
 use dohle_wire::record::{BatchBuilder, BatchHeader, NoCodecs, RawBatch, split_batches};
@@ -205,6 +207,7 @@ fn plan(
         topic_id: TopicId(Uuid::from_u128(77 << 64)),
         clean,
         recovery_point,
+        durable: recovery_point,
         log_start,
         settings: settings.clone(),
     }
@@ -477,7 +480,7 @@ fn what_is_missing_after_a_clean_stop_is_noticed() {
     let content = world.disk.files.get_mut(&path).unwrap();
     content.truncate(content.len() - last);
     let why = whole(&mut world);
-    assert!(why.contains("ends at offset 3, and ended at 4"), "{why}");
+    assert!(why.contains("ends at offset 3, and records up to 4"), "{why}");
     world.disk.files.clear();
     let why = whole(&mut world);
     assert!(why.contains("the folder is gone"), "{why}");
@@ -554,4 +557,51 @@ fn names_set_aside_are_cut_between_characters() {
     let id = TopicId(Uuid::from_u128(1));
     let name = recover::aside_name(&format!("{}-0", "ä".repeat(120)), id, "stray");
     assert!(name.len() <= 255 && name.ends_with("-stray"), "{name}");
+}
+
+/// What opening says after `change` to the files of a log of five small segments.
+fn refusal(clean: bool, change: impl Fn(&mut BTreeMap<FilePath, Vec<u8>>)) -> String {
+    let mut world = World::new(LogSettings { segment_bytes: 200, ..settings() });
+    for n in 0..10 {
+        world.append(n, None, 1);
+    }
+    world.close();
+    world.clean = clean;
+    change(&mut world.disk.files);
+    let records = |world: &World| {
+        let logs = world.disk.files.iter().filter(|(path, _)| path.path.ends_with(".log"));
+        logs.map(|(path, content)| (path.clone(), content.len())).collect::<Vec<_>>()
+    };
+    let before = records(&world);
+    let plan = plan(&world.settings, clean, world.checkpoint, None);
+    let why = recover(&mut world.disk, &mut world.files, plan).expect_err("it is damaged");
+    assert_eq!(records(&world), before, "no record was changed");
+    why
+}
+
+#[test]
+fn what_is_gone_from_below_the_recovery_point_is_missed() {
+    for clean in [true, false] {
+        let log = |base: &FilePath| base.path.ends_with(".log");
+        let first = refusal(clean, |files| {
+            let first = files.keys().find(|path| log(path)).cloned().unwrap();
+            files.remove(&first);
+        });
+        assert!(first.contains("one is missing"), "{first}");
+        let last = refusal(clean, |files| {
+            let last = files.keys().rfind(|path| log(path)).cloned().unwrap();
+            files.get_mut(&last).unwrap().clear();
+        });
+        assert!(last.contains("and records up to 10 were on the disk"), "{last}");
+        let folder = refusal(clean, BTreeMap::clear);
+        assert!(folder.contains("the folder is gone"), "{folder}");
+        let start = refusal(clean, |files| {
+            files.insert(FilePath::new(0, "t-0/log-start"), b"nonsense".to_vec());
+        });
+        assert!(start.contains("not an offset"), "{start}");
+    }
+    let start = refusal(true, |files| {
+        files.insert(FilePath::new(0, "t-0/log-start"), b"99999".to_vec());
+    });
+    assert!(start.contains("starts at offset 99999"), "{start}");
 }

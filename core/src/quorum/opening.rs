@@ -95,6 +95,8 @@ impl Opening {
             topic_id: TopicId(Uuid::METADATA_TOPIC),
             clean: settings.clean,
             recovery_point: settings.recovery_point,
+            // What is missing is judged below, where the reason can be told better.
+            durable: Offset(0),
             log_start: None,
             settings: settings.log.clone(),
         };

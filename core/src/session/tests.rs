@@ -20,7 +20,7 @@ use dohle_wire::message::{
     FetchRequest, FetchResponse, Message, PartitionProduceData, ProduceRequest, ProduceResponse,
     Request, TopicProduceData,
 };
-use dohle_wire::record::{BatchBuilder, NoCodecs};
+use dohle_wire::record::{BatchBuilder, Codecs, NoCodecs};
 use dohle_wire::records::Records;
 
 use super::*;
@@ -57,10 +57,14 @@ impl World {
 
     /// A broker with these settings and this many shards, topic `t` and a client.
     fn with(properties: &[(&str, &str)], shards: u16) -> Self {
+        Self::with_codecs(properties, shards, Arc::new(NoCodecs))
+    }
+
+    fn with_codecs(properties: &[(&str, &str)], shards: u16, codecs: Arc<dyn Codecs>) -> Self {
         let config = config(properties);
         let settings = SessionSettings {
             shards,
-            codecs: Arc::new(NoCodecs),
+            codecs,
             config: Arc::clone(&config),
             peer: "127.0.0.1:5".into(),
             local: ("dialled.example".into(), 9092),

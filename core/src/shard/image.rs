@@ -99,11 +99,16 @@ impl Shard {
         let name = format!("{}-{}", topic.name, id.index);
         let dir = self.dir_of(state);
         let checkpoints = &self.checkpoints;
+        let named = checkpoints.recovery_points.get(&name).copied().unwrap_or(Offset(0));
+        let known = checkpoints.durable.as_ref();
+        let durable = known.map(|known| known.get(&id).copied().unwrap_or(Offset(0)));
         let plan = RecoveryPlan {
             owner,
             generation: 1,
             clean: checkpoints.clean,
-            recovery_point: checkpoints.recovery_points.get(&name).copied().unwrap_or(Offset(0)),
+            recovery_point: durable.unwrap_or(named),
+            // What Kafka's file says by name is sure to be of this topic after a clean stop only.
+            durable: durable.unwrap_or(if checkpoints.clean { named } else { Offset(0) }),
             log_start: checkpoints.log_starts.get(&name).copied(),
             folder: FilePath::new(dir, name),
             topic_id: topic.id,

@@ -1,9 +1,7 @@
 //! Fetches: reading several partitions, waiting for look-ups, watching for more.
 
-use dohle_wire::id::PartitionIndex;
-
 use super::*;
-use crate::mail::{LogSize, OffsetQuery, Read, ReadOutcome, Readable};
+use crate::mail::{DirSizes, LogSize, OffsetQuery, Read, ReadOutcome, Readable};
 use crate::partition::{Lookup, LookupFor, Sought, Watcher, completed};
 
 /// Reads and look-ups under way.
@@ -229,14 +227,21 @@ impl Shard {
     }
 
     pub(super) fn on_log_sizes(&self, reply: ReplyTo, fx: &mut Fx<Effect>) {
-        let sizes = self.partitions().map(|partition| LogSize {
-            partition: partition.id(),
-            dir: partition.log().folder().dir,
-            bytes: partition.log().size(),
-        });
-        let mut sizes: Vec<_> = sizes.collect();
-        sizes.sort_by_key(|size| (size.partition.topic, PartitionIndex(size.partition.index.0)));
-        answer_to(reply, Answer::Sizes(sizes), fx);
+        let mut dirs: BTreeMap<u16, DirSizes> = BTreeMap::new();
+        for &dir in &self.failed_dirs {
+            dirs.insert(dir, DirSizes { dir, failed: true, logs: Vec::new() });
+        }
+        for partition in self.partitions() {
+            let dir = partition.log().folder().dir;
+            let sizes = dirs.entry(dir).or_insert_with(|| DirSizes { dir, ..Default::default() });
+            let bytes = partition.log().size();
+            sizes.logs.push(LogSize { partition: partition.id(), bytes });
+        }
+        let mut dirs: Vec<_> = dirs.into_values().collect();
+        for sizes in &mut dirs {
+            sizes.logs.sort_by_key(|log| (log.partition.topic, log.partition.index));
+        }
+        answer_to(reply, Answer::Sizes(dirs), fx);
     }
 }
 

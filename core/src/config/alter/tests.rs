@@ -89,6 +89,15 @@ fn dynamic_broker_configs() {
         refused(broker(target, "ssl.keystore.password", "a"), true, "using the listener prefix");
         refused(broker(target, "log.segment.bytes", "100"), true, "at least 1048576");
     }
+    for target in [Broker, ClusterDefault] {
+        let part = "Cannot update these configs dynamically: [producer.id.expiration.ms]";
+        refused(broker(target, "producer.id.expiration.ms", "5"), true, part);
+        let kafkas = map(&[("producer.id.expiration.ms", "5")]);
+        let other = [change(Op::Set, "max.connections", "5")];
+        assert!(alter_broker(target, &kafkas, &other).is_ok(), "what is there stays");
+        let delete = [change(Op::Delete, "producer.id.expiration.ms", "")];
+        assert_eq!(alter_broker(target, &kafkas, &delete), Ok(Map::new()));
+    }
     let per_broker = "broker id must be specified";
     refused(broker(ClusterDefault, "listeners", "PLAINTEXT://:9"), true, per_broker);
     let prefixed = "listener.name.a.ssl.keystore.password";
@@ -100,6 +109,22 @@ fn dynamic_broker_configs() {
     assert_eq!(alter_broker(ClusterDefault, &Map::new(), &append), Ok(then));
     let append = [change(Op::Append, "num.io.threads", "1")];
     refused(alter_broker(Broker, &Map::new(), &append), false, "not LIST");
+}
+
+#[test]
+fn a_brokers_own_configs_go_before_the_clusters_and_the_files() {
+    let file = map(&[("max.connections", "1"), ("max.connections.per.ip", "1")]);
+    let (config, _) = BrokerConfig::from_properties(&file).unwrap();
+    let (own, default) = (map(&[("max.connections", "3")]), map(&[("max.connections", "2")]));
+    let of = |broker: &Map, default: &Map| {
+        let effective = effective(&config, Dynamic { broker, default }).unwrap();
+        (effective.max_connections, effective.max_connections_per_ip)
+    };
+    assert_eq!(of(&own, &default), (3, 1));
+    assert_eq!(of(&Map::new(), &default), (2, 1));
+    assert_eq!(of(&Map::new(), &Map::new()), (1, 1));
+    let bad = map(&[("max.connections", "x")]);
+    assert!(effective(&config, Dynamic { broker: &bad, default: &default }).is_err());
 }
 
 #[test]

@@ -280,6 +280,18 @@ fn a_full_metadata_disk_refuses_changes_and_keeps_what_there_is() {
 }
 
 #[test]
+fn who_waits_for_a_producer_id_that_cannot_be_granted_is_told() {
+    let mut world = World::started(&[]);
+    world.full = true;
+    for _ in 0..3 {
+        let reply = world.ask(AdminRequest::InitProducerId { current: None });
+        let Some(AdminReply::Refused(refusal)) = reply else { panic!("{reply:?}") };
+        assert_eq!(refusal.code, ErrorCode::KafkaStorageError);
+    }
+    assert_eq!(world.fatal, None);
+}
+
+#[test]
 fn too_many_bytes_in_one_request_are_refused_as_a_whole() {
     let mut world = World::started(&[]);
     let value = format!("{}0:1", "0:1,".repeat(8000));

@@ -86,6 +86,14 @@ impl Files {
     }
 }
 
+/// The offset in a `log-start` file. It is written as a whole, so there is nothing to guess.
+pub(super) fn parse_start(text: &[u8]) -> Result<Offset, String> {
+    let number = std::str::from_utf8(text).ok().and_then(|text| text.trim().parse().ok());
+    number.filter(|start| *start >= 0).map(Offset).ok_or_else(|| {
+        format!("{LOG_START} holds {:?}, not an offset", String::from_utf8_lossy(text))
+    })
+}
+
 /// The topic id in a `partition.metadata` file.
 pub(super) fn parse_owner(text: &[u8]) -> Result<TopicId, String> {
     let text = String::from_utf8_lossy(text);

@@ -95,18 +95,50 @@ impl Recovery {
         self.scan_segment(at + 1, 0, fx)
     }
 
-    /// All batches were sound. After a clean stop there is as much as there was then.
+    /// All batches were sound. There is as much as there is known to have been.
     pub(super) fn on_log_end<E: From<DiskOp>>(&mut self, fx: &mut Fx<E>) -> Result<(), String> {
-        let promised = self.plan.recovery_point.max(self.replayed);
-        let end = self.end.max(self.plan.log_start.unwrap_or(Offset(0)));
-        if self.plan.clean && end < promised {
+        let start = self.plan.log_start.unwrap_or(Offset(0));
+        let durable = self.plan.durable;
+        if self.plan.clean && durable.0 > 0 && start > durable {
             return Err(format!(
-                "ends at offset {}, and ended at {promised} when the broker stopped cleanly. \
-                 Nothing was changed",
-                self.end
+                "starts at offset {start} by its {LOG_START}, and ended at {durable} when the \
+                 broker stopped cleanly. Nothing was changed"
+            ));
+        }
+        let replayed = if self.plan.clean { self.replayed } else { Offset(0) };
+        let (end, promised) = (self.end.max(start), durable.max(replayed));
+        if end < promised {
+            return Err(format!(
+                "ends at offset {end}, and records up to {promised} were on the disk. This is not \
+                 the torn end of a crash; nothing was changed"
             ));
         }
         self.seal(fx)
+    }
+
+    /// The segment with the first records is not there. A crash can take it away while nothing
+    /// of it was durable: then nothing of the log is left.
+    pub(super) fn on_missing_start<E: From<DiskOp>>(
+        &mut self,
+        fx: &mut Fx<E>,
+    ) -> Result<(), String> {
+        let (start, first) = (self.plan.log_start.unwrap_or(Offset(0)), self.first_base());
+        if self.plan.clean || start < self.plan.recovery_point {
+            return Err(format!(
+                "starts at offset {start} by its {LOG_START}, and its first segment is {first}: \
+                 one is missing. Nothing was changed"
+            ));
+        }
+        let folder = &self.plan.folder.path;
+        self.note = Some(format!(
+            "{folder}: log ends at offset {start} after a crash: records up to {first} are missing"
+        ));
+        self.step = Step::Cut;
+        self.end = start;
+        for segment in std::mem::take(&mut self.segments) {
+            self.remove_segment(&segment, fx);
+        }
+        Ok(())
     }
 
     /// Ends the log at `position` of segment `at`.

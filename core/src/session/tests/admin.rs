@@ -6,12 +6,13 @@ use dohle_wire::message::{
     AlterConfigsRequest, CreatableTopic, CreatePartitionsRequest, CreatePartitionsTopic,
     CreateTopicsRequest, DeleteTopicState, DeleteTopicsRequest, DescribableLogDirTopic,
     DescribeConfigsRequest, DescribeConfigsResource, DescribeConfigsResult, DescribeLogDirsRequest,
-    IncrementalAlterConfigsRequest, InitProducerIdRequest, alter_configs_request,
+    DescribeLogDirsResponse, IncrementalAlterConfigsRequest, InitProducerIdRequest,
+    alter_configs_request,
 };
 
 use super::*;
 use crate::image::resource;
-use crate::mail::{ConfigOp, CreatedTopic, LogSize, PartitionId, TopicRef};
+use crate::mail::{ConfigOp, CreatedTopic, DirSizes, LogSize, PartitionId, TopicRef};
 
 fn creatable(name: &str) -> CreatableTopic {
     CreatableTopic {
@@ -249,6 +250,40 @@ fn settings_are_described() {
 }
 
 #[test]
+fn no_names_of_settings_are_all_of_them() {
+    for resource in [(resource::TOPIC, "t"), (resource::BROKER, "1")] {
+        let mut world = World::new();
+        let all = describe(&mut world, 4, resource, None);
+        assert!(all.configs.len() > 20);
+        assert_eq!(describe(&mut world, 4, resource, Some(&[])), all);
+    }
+}
+
+#[test]
+fn each_resource_is_described_once() {
+    let names = |asked: &[(i8, &str)]| {
+        let resource = |(resource_type, name): &(i8, &str)| DescribeConfigsResource {
+            resource_type: *resource_type,
+            resource_name: (*name).to_owned(),
+            configuration_keys: None,
+        };
+        let resources = asked.iter().map(resource).collect();
+        let request = DescribeConfigsRequest { resources, ..Default::default() };
+        let results = World::new().call(4, &request).results;
+        results.into_iter().map(|r| (r.resource_type, r.resource_name)).collect::<Vec<_>>()
+    };
+    let (topic, broker) = (resource::TOPIC, resource::BROKER);
+    let asked = [(topic, "t"), (topic, "u"), (topic, "t"), (broker, "t"), (topic, "u")];
+    assert_eq!(names(&asked), [(topic, "t"), (topic, "u"), (broker, "t")].map(owned));
+    let asked = [(broker, "1"), (broker, "01"), (broker, "+1"), (broker, ""), (topic, "01")];
+    assert_eq!(names(&asked), [(broker, "1"), (broker, ""), (topic, "01")].map(owned));
+}
+
+fn owned((resource_type, name): (i8, &str)) -> (i8, String) {
+    (resource_type, name.to_owned())
+}
+
+#[test]
 fn what_cannot_be_described_says_why() {
     let check = |resource: (i8, &str), expected: ErrorCode| {
         let result = describe(&mut World::new(), 4, resource, None);
@@ -263,41 +298,65 @@ fn what_cannot_be_described_says_why() {
     check((99, ""), ErrorCode::InvalidRequest);
 }
 
+/// Asks for partitions 0, 1 and 3 of `t` on two directories, and answers for two shards,
+/// the last one first.
+fn log_dirs(version: i16, sizes: [Vec<DirSizes>; 2]) -> DescribeLogDirsResponse {
+    let mut world = World::with(&[("log.dirs", "/a,/b")], 2);
+    let topic = DescribableLogDirTopic { topic: "t".into(), partitions: vec![0, 1, 3] };
+    let asked = world.ask(version, &DescribeLogDirsRequest { topics: Some(vec![topic]) });
+    let mail = std::mem::take(&mut world.shard);
+    assert_eq!(mail.iter().map(|(shard, _)| shard.0).collect::<Vec<_>>(), [0, 1]);
+    for ((_, mail), sizes) in mail.into_iter().zip(sizes).rev() {
+        assert!(world.sent.is_empty());
+        let ToShard::LogSizes { reply } = mail else { panic!("{mail:?}") };
+        world.answer(reply, Answer::Sizes(sizes));
+    }
+    world.response::<DescribeLogDirsRequest>(asked)
+}
+
+fn in_dir(dir: u16, sizes: &[(i32, u64)]) -> DirSizes {
+    let size = |&(index, bytes): &(i32, u64)| LogSize {
+        partition: PartitionId { topic: topic_id(), index: PartitionIndex(index) },
+        bytes,
+    };
+    DirSizes { dir, failed: false, logs: sizes.iter().map(size).collect() }
+}
+
+/// A directory, its error, sizes by partition.
+type ToldDir<'a> = (&'a str, ErrorCode, Vec<(i32, i64)>);
+
+fn told_of(response: &DescribeLogDirsResponse) -> Vec<ToldDir<'_>> {
+    let dirs = response.results.iter().map(|dir| {
+        let partitions = dir.topics.iter().flat_map(|topic| &topic.partitions);
+        let sizes = partitions.map(|p| (p.partition_index, p.partition_size)).collect();
+        (&*dir.log_dir, ErrorCode::from(dir.error_code), sizes)
+    });
+    dirs.collect()
+}
+
 #[test]
 fn log_dirs_are_told_by_all_shards() {
     for version in 1..=5 {
-        let mut world = World::with(&[("log.dirs", "/a,/b")], 2);
-        let topic = DescribableLogDirTopic { topic: "t".into(), partitions: vec![0, 1, 3] };
-        let asked = world.ask(version, &DescribeLogDirsRequest { topics: Some(vec![topic]) });
-        let replies: Vec<_> = std::mem::take(&mut world.shard)
-            .into_iter()
-            .map(|(shard, mail)| match mail {
-                ToShard::LogSizes { reply } => (shard, reply),
-                other => panic!("{other:?}"),
-            })
-            .collect();
-        assert_eq!(replies.len(), 2);
-        let size = |index, dir, bytes| LogSize {
-            partition: PartitionId { topic: topic_id(), index: PartitionIndex(index) },
-            dir,
-            bytes,
-        };
-        let sizes = vec![size(1, 1, 20), size(2, 1, 30)];
-        world.answer(replies[1].1, Answer::Sizes(sizes));
-        assert!(world.sent.is_empty());
-        world.answer(replies[0].1, Answer::Sizes(vec![size(0, 0, 10), size(3, 1, 40)]));
-        let response = world.response::<DescribeLogDirsRequest>(asked);
-        let told: Vec<_> = response
-            .results
-            .iter()
-            .flat_map(|dir| {
-                let partitions = dir.topics.iter().flat_map(|topic| &topic.partitions);
-                partitions.map(|p| (&*dir.log_dir, p.partition_index, p.partition_size))
-            })
-            .collect();
-        assert_eq!(told, [("/a", 0, 10), ("/b", 3, 40), ("/b", 1, 20)]);
+        let one = vec![in_dir(0, &[(0, 10)]), in_dir(1, &[(3, 40)])];
+        let other = vec![in_dir(1, &[(1, 20), (2, 30)])];
+        let response = log_dirs(version, [one, other]);
+        let expected = [
+            ("/a", ErrorCode::None, vec![(0, 10)]),
+            ("/b", ErrorCode::None, vec![(3, 40), (1, 20)]),
+        ];
+        assert_eq!(told_of(&response), expected);
         assert_eq!(response.results[0].total_bytes, -1);
     }
+}
+
+#[test]
+fn a_directory_that_failed_is_told() {
+    let failed = DirSizes { dir: 1, failed: true, logs: Vec::new() };
+    let one = vec![in_dir(0, &[(0, 10)]), failed];
+    let response = log_dirs(5, [one, vec![in_dir(1, &[(1, 20)])]]);
+    let expected =
+        [("/a", ErrorCode::None, vec![(0, 10)]), ("/b", ErrorCode::KafkaStorageError, vec![])];
+    assert_eq!(told_of(&response), expected);
 }
 
 #[test]

@@ -255,6 +255,38 @@ fn topics_that_cannot_be_made_say_why() {
 }
 
 #[test]
+fn each_topic_gets_its_own_outcome() {
+    let mut world = World::new();
+    let asked = world.ask(9, &auto(&["z", "t", "m", "a"]));
+    let replication = ErrorCode::InvalidReplicationFactor;
+    let policy = ErrorCode::PolicyViolation;
+    let results = vec![Err(replication.into()), created(11 << 64), Err(policy.into())];
+    let request = world.decide(AdminReply::Created(results));
+    let AdminRequest::CreateTopics { topics: made, .. } = request else { panic!("{request:?}") };
+    assert_eq!(made.iter().map(|topic| &*topic.name).collect::<Vec<_>>(), ["z", "m", "a"]);
+    world.add_topic("m", TopicId(Uuid::from_u128(11 << 64)), 2);
+    world.publish();
+    let response = world.response::<MetadataRequest>(asked);
+    let expected = [
+        (replication, Some("z"), 0),
+        (ErrorCode::None, Some("t"), 4),
+        (ErrorCode::None, Some("m"), 2),
+        (policy, Some("a"), 0),
+    ];
+    assert_eq!(topics(&response), expected);
+}
+
+#[test]
+fn internal_topics_are_not_made_like_others() {
+    for name in ["__consumer_offsets", "__transaction_state", "__share_group_state"] {
+        let response = World::new().call(9, &auto(&[name]));
+        let expected = [(ErrorCode::UnknownTopicOrPartition, Some(name), 0)];
+        assert_eq!(topics(&response), expected);
+        assert!(response.topics[0].is_internal);
+    }
+}
+
+#[test]
 fn both_sides_must_allow_creation() {
     let unknown = [(ErrorCode::UnknownTopicOrPartition, Some("new"), 0)];
     let request = MetadataRequest { allow_auto_topic_creation: false, ..auto(&["new"]) };

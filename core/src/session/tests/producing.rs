@@ -1,6 +1,10 @@
 //! Produce.
 
+use std::sync::Mutex;
+
 use dohle_wire::id::{PartitionIndex, ProducerEpoch, ProducerId, Sequence};
+
+use dohle_wire::record::{CodecError, Compression};
 
 use super::*;
 use crate::image::resource;
@@ -221,4 +225,72 @@ fn payloads_are_not_copied() {
     world.step(Input::Frame(bytes.clone()));
     let stored = world.produces()[0].batch.bytes().clone();
     assert!(bytes.as_ptr_range().contains(&stored.as_ptr()), "a slice of the frame");
+}
+
+#[test]
+fn a_partition_named_twice_is_refused() {
+    let data = |index| PartitionProduceData { index, records: Some(Records::Bytes(batch())) };
+    let mut request = produce(-1, 9, batch());
+    request.topic_data[0].partition_data = vec![data(0), data(1), data(0)];
+    let again = request.topic_data[0].clone();
+    request.topic_data.push(TopicProduceData { partition_data: vec![data(2), data(0)], ..again });
+    let mut world = World::new();
+    let asked = world.ask(9, &request);
+    let produces = world.produces();
+    let indexes: Vec<_> = produces.iter().map(|produce| produce.partition.index.0).collect();
+    assert_eq!(indexes, [1, 2]);
+    for (base, produce) in (10..).zip(produces) {
+        world.answer(produce.reply, appended(base));
+    }
+    let refused = (ErrorCode::InvalidRequest, -1);
+    let expected = [refused, (ErrorCode::None, 10), refused, (ErrorCode::None, 11), refused];
+    assert_eq!(outcomes(&world.response::<ProduceRequest>(asked)), expected);
+}
+
+/// Never done, however many bytes it may give; counts them.
+#[derive(Default)]
+struct Bombs(Mutex<usize>);
+
+impl Codecs for Bombs {
+    fn compress(
+        &self,
+        _compression: Compression,
+        _level: Option<i32>,
+        src: &[u8],
+        dst: &mut Vec<u8>,
+    ) -> Result<(), CodecError> {
+        dst.extend_from_slice(src);
+        Ok(())
+    }
+
+    fn decompress(
+        &self,
+        _compression: Compression,
+        _src: &[u8],
+        limit: usize,
+    ) -> Result<Vec<u8>, CodecError> {
+        *self.0.lock().unwrap() += limit;
+        Err(CodecError::TooLarge { limit })
+    }
+}
+
+#[test]
+fn a_request_decompresses_to_bounded_bytes() {
+    let codecs = Arc::new(Bombs::default());
+    let max = [("socket.request.max.bytes", "104857600")];
+    let mut world = World::with_codecs(&max, 1, Arc::clone(&codecs) as Arc<dyn Codecs>);
+    world.add_topic("t", topic_id(), 1_000);
+    world.publish();
+    let mut builder = BatchBuilder::new(Offset(0)).compression(Compression::Gzip, None);
+    builder.push(Timestamp(1_000), Some(b"k"), Some(b"v"), &[]).unwrap();
+    let bomb = builder.build(&*codecs).unwrap();
+    let data = |index| PartitionProduceData { index, records: Some(Records::Bytes(bomb.clone())) };
+    let mut request = produce(-1, 9, batch());
+    request.topic_data[0].partition_data = (0..1_000).map(data).collect();
+    let response = world.call(9, &request);
+    let refused = outcomes(&response);
+    assert_eq!(refused, [(ErrorCode::MessageTooLarge, -1)].repeat(1_000));
+    assert_eq!(*codecs.0.lock().unwrap(), 16 * 104_857_600);
+    let last = &response.responses[0].partition_responses[999];
+    assert!(last.error_message.as_ref().unwrap().contains("1677721600"));
 }

@@ -25,6 +25,14 @@ pub enum DecodeError {
         /// The length.
         i32,
     ),
+    /// Arrays whose elements take far more memory than an honest message of that length.
+    #[error("{needed} bytes of memory needed for elements, {left} granted")]
+    Memory {
+        /// Bytes that the elements of an array take.
+        needed: u64,
+        /// Bytes that are left of what is granted.
+        left: usize,
+    },
     /// A varint that does not fit its type.
     #[error("varint too long")]
     VarintTooLong,

@@ -12,16 +12,31 @@ use crate::records::Records;
 /// Every read is total: it gives a value or a [`DecodeError`], and it checks every announced length
 /// against the bytes that are left before it reserves memory. After an error the position is
 /// unspecified.
+///
+/// The elements of all arrays of a message together take no more memory than a few times the bytes
+/// of the message.
 #[derive(Clone, Debug)]
 pub struct Reader {
     data: Bytes,
     at: usize,
+    /// Bytes that elements of arrays may still take.
+    memory: usize,
 }
+
+/// Memory that elements may take for each byte of a message.
+///
+/// An empty name of one byte becomes 24; elements of real requests become less than five times what
+/// they were.
+const MEMORY_PER_BYTE: usize = 6;
+
+/// Memory that elements of any message may take, in bytes.
+const MEMORY_LEAST: usize = 1 << 20;
 
 impl Reader {
     /// Starts at the first byte of `data`.
     pub const fn new(data: Bytes) -> Self {
-        Self { data, at: 0 }
+        let memory = data.len().saturating_mul(MEMORY_PER_BYTE).saturating_add(MEMORY_LEAST);
+        Self { data, at: 0, memory }
     }
 
     /// Bytes that are left.
@@ -184,8 +199,8 @@ impl Reader {
     /// Reads an array or null, calling `element` once for each announced element.
     ///
     /// `min_len` is the least number of bytes an element can have. An array that announces more
-    /// elements than the bytes left can hold is refused at once, and the memory reserved up front
-    /// never exceeds the bytes left.
+    /// elements than the bytes left can hold is refused at once, and so is one whose elements take
+    /// more memory than is left for the message.
     pub fn nullable_array<T>(
         &mut self,
         flexible: bool,
@@ -194,11 +209,19 @@ impl Reader {
     ) -> Result<Option<Vec<T>>, DecodeError> {
         let Some(count) = self.other_len(flexible)? else { return Ok(None) };
         self.need((count as u64).saturating_mul(min_len.max(1) as u64))?;
-        let mut elements = Vec::with_capacity(count.min(self.remaining() / size_of::<T>().max(1)));
+        self.charge((count as u64).saturating_mul(size_of::<T>() as u64))?;
+        let mut elements = Vec::with_capacity(count);
         for _ in 0..count {
             elements.push(element(self)?);
         }
         Ok(Some(elements))
+    }
+
+    fn charge(&mut self, needed: u64) -> Result<(), DecodeError> {
+        let left = self.memory;
+        let after = usize::try_from(needed).ok().and_then(|needed| left.checked_sub(needed));
+        self.memory = after.ok_or(DecodeError::Memory { needed, left })?;
+        Ok(())
     }
 
     /// Reads an array; see [`Self::nullable_array`].
@@ -235,10 +258,11 @@ impl Reader {
         for _ in 0..self.uvarint()? {
             let tag = self.uvarint()?;
             let len = self.uvarint()? as usize;
-            let mut value = Self::new(self.take(len)?);
+            let mut value = Self { data: self.take(len)?, at: 0, memory: self.memory };
             if field(tag, &mut value)? {
                 value.expect_end()?;
             }
+            self.memory = value.memory;
         }
         Ok(())
     }
@@ -293,14 +317,50 @@ mod tests {
         assert_eq!(bytes.as_ptr(), data[4..].as_ptr());
     }
 
+    /// An array of `count` one-byte numbers.
+    fn ones(count: usize) -> Bytes {
+        let announced = i32::try_from(count).unwrap().to_be_bytes();
+        [&announced[..], &vec![1; count]].concat().into()
+    }
+
+    fn wide<const N: usize>(r: &mut Reader) -> Result<[u8; N], DecodeError> {
+        r.i8().map(|value| [value.to_be_bytes()[0]; N])
+    }
+
     #[test]
-    fn arrays_reserve_no_more_than_the_bytes_left() {
-        let mut r = reader(&[0, 0, 0, 4, 1, 2, 3, 4]);
-        let array = r.array(false, 1, |r| Ok([u64::try_from(r.i8()?).unwrap_or(0); 64]));
-        assert_eq!(array.map(|array| array.len()), Ok(4));
-        let mut nothing_read = reader(&[0, 0, 0, 4, 1, 2, 3, 4]);
-        let failed = nothing_read.array(false, 1, |_| Err::<[u64; 64], _>(DecodeError::Null));
-        assert_eq!(failed, Err(DecodeError::Null));
+    fn elements_take_no_more_memory_than_the_message_grants() {
+        let count = MEMORY_LEAST;
+        let granted = MEMORY_LEAST + (4 + count) * MEMORY_PER_BYTE;
+        let mut fits = Reader::new(ones(count));
+        let array = fits.array(false, 1, wide::<{ MEMORY_PER_BYTE + 1 }>).unwrap();
+        assert_eq!((array.len(), array.capacity()), (count, count), "nothing grows");
+        let refused = Reader::new(ones(count)).array(false, 1, wide::<{ MEMORY_PER_BYTE + 2 }>);
+        let needed = (count * (MEMORY_PER_BYTE + 2)) as u64;
+        assert_eq!(refused, Err(DecodeError::Memory { needed, left: granted }));
+    }
+
+    #[test]
+    fn arrays_of_a_message_share_its_memory() {
+        let count = MEMORY_LEAST / 8;
+        let half = ones(count);
+        let tagged = |len: usize| [&[0], &varint_of(len)[..]].concat();
+        let whole = [&half[..], &[1], &tagged(half.len()), &half].concat();
+        let mut r = Reader::new(whole.into());
+        // 20 bytes are granted for each pair of elements.
+        let first = r.array(false, 1, wide::<12>).map(|array| array.len());
+        assert_eq!(first, Ok(count));
+        let inside = r.tagged_fields(|_, value| value.array(false, 1, wide::<12>).map(|_| true));
+        assert!(matches!(inside, Err(DecodeError::Memory { .. })), "{inside:?}");
+    }
+
+    fn varint_of(mut value: usize) -> Vec<u8> {
+        let mut bytes = Vec::new();
+        while value >= 128 {
+            bytes.push(u8::try_from(value % 128).unwrap() | 128);
+            value /= 128;
+        }
+        bytes.push(u8::try_from(value).unwrap());
+        bytes
     }
 
     #[test]

@@ -4,9 +4,14 @@ use crate::support::generator::{Arbitrary, Generator};
 use crate::support::values::{for_each_message, for_each_metadata_record};
 use crate::support::{decode, encode, versions};
 use bytes::{Bytes, BytesMut};
+use dohle_wire::id::Uuid;
+use dohle_wire::message::fetch_request::{FetchPartition, FetchTopic};
 use dohle_wire::message::{
-    ApiVersionsRequest, FetchResponse, MetadataRecord, MetadataRequest, ProduceRequest,
+    ApiVersionsRequest, FetchRequest, FetchResponse, FetchableTopicResponse, MetadataRecord,
+    MetadataRequest, MetadataRequestTopic, PartitionData, PartitionProduceData, ProduceRequest,
+    TopicProduceData,
 };
+use dohle_wire::records::Records;
 use dohle_wire::{ApiKey, DecodeError, Message, Reader, RequestHeader};
 
 fn check<M: Message>(bytes: &[u8], version: i16, expected: DecodeError) {
@@ -27,6 +32,61 @@ fn compact_array_announcing_2_to_32_elements_is_refused_before_allocation() {
     let frame = [0xff, 0xff, 0xff, 0xff, 0x0f];
     let needed = 2 * (u64::from(u32::MAX) - 1);
     check::<MetadataRequest>(&frame, 9, DecodeError::Short { needed, left: 0 });
+}
+
+#[test]
+fn names_of_two_bytes_do_not_become_many_times_as_many_in_memory() {
+    let count = 5_000_000_u32;
+    let frame = [&count.to_be_bytes()[..], &vec![0; 2 * count as usize]].concat();
+    let error = decode::<MetadataRequest>(frame.into(), 1).unwrap_err();
+    assert!(matches!(error, DecodeError::Memory { .. }), "{error:?}");
+}
+
+fn check_large<M: Message + PartialEq + std::fmt::Debug>(message: &M, version: i16) {
+    let decoded = decode::<M>(encode(message, version), version);
+    assert!(decoded.is_ok_and(|decoded| decoded == *message), "v{version}");
+}
+
+#[test]
+fn large_messages_of_honest_peers_are_read() {
+    let topic = |number: u32| MetadataRequestTopic {
+        name: Some(format!("{number:08x}")),
+        topic_id: Uuid::ZERO,
+    };
+    let topics = Some((0..200_000).map(topic).collect());
+    let metadata = MetadataRequest { topics, ..Default::default() };
+    let batch = || Some(Records::Bytes(Bytes::from_static(&[1; 70])));
+    let data = |index| PartitionProduceData { index, records: batch() };
+    let topic_data = TopicProduceData {
+        name: "t".into(),
+        partition_data: (0..100_000).map(data).collect(),
+        ..Default::default()
+    };
+    let produce = ProduceRequest { topic_data: vec![topic_data], ..Default::default() };
+    let empty = |partition_index| PartitionData {
+        partition_index,
+        records: Some(Records::default()),
+        ..Default::default()
+    };
+    let of_topic = FetchableTopicResponse {
+        topic: "t".into(),
+        partitions: (0..200_000).map(empty).collect(),
+        ..Default::default()
+    };
+    let fetch = FetchResponse { responses: vec![of_topic], ..Default::default() };
+    let wanted = |partition| FetchPartition { partition, ..Default::default() };
+    let topic = FetchTopic {
+        topic: "t".into(),
+        partitions: (0..200_000).map(wanted).collect(),
+        ..Default::default()
+    };
+    let wants = FetchRequest { topics: vec![topic], ..Default::default() };
+    for version in [4, 12] {
+        check_large(&metadata, version.min(9));
+        check_large(&produce, version);
+        check_large(&fetch, version);
+        check_large(&wants, version);
+    }
 }
 
 #[test]
