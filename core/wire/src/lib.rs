@@ -10,7 +10,9 @@
 
 pub mod api_key;
 pub mod codec;
+pub mod consumer_protocol;
 pub mod error;
+mod group;
 pub mod header;
 pub mod id;
 pub mod message;

@@ -1,8 +1,8 @@
 //! Generator of the message types of `dohle-wire`.
 //!
 //! It reads the schema table (`core/wire/schema`, see the README there), and writes one Rust module
-//! per message, one with all metadata records, and the test support that makes arbitrary values of
-//! every message. The output is committed; a test compares it with what the table says.
+//! per message, one with all metadata records, one with all records of groups, and the test support
+//! that makes arbitrary values of every message. The output is committed; a test compares it with what the table says.
 
 #![forbid(unsafe_code)]
 #![warn(missing_docs)]

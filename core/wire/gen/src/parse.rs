@@ -105,6 +105,8 @@ fn message(line: &str) -> Result<Message, String> {
         ("request", Some(key)) => Kind::Request { key },
         ("response", Some(_)) => Kind::Response,
         ("metadata", Some(key)) => Kind::Metadata { key },
+        ("group-key", Some(key)) => Kind::GroupKey { key },
+        ("group-value", Some(key)) => Kind::GroupValue { key },
         ("data", None) => Kind::Data,
         _ => return Err("unknown kind, or a key too many or too few".to_owned()),
     };
@@ -224,6 +226,14 @@ mod tests {
         assert_eq!(message.versions, Range { first: 2, last: 5 });
         assert_eq!(message.flexible_from, Some(4));
         assert_eq!((message.name(), message.body().doc.as_str()), ("R", "Meaning."));
+    }
+
+    #[test]
+    fn keys_and_values_of_records_share_a_number() {
+        let text = "group-key K key=7 versions=0 flexible=none | K.\n\
+            group-value V key=7 versions=0-4 flexible=4+ | V.\n";
+        let kinds: Vec<_> = parse("test", text).unwrap().iter().map(|each| each.kind).collect();
+        assert_eq!(kinds, [Kind::GroupKey { key: 7 }, Kind::GroupValue { key: 7 }]);
     }
 
     #[test]

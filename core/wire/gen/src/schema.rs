@@ -43,6 +43,8 @@ pub(crate) enum Kind {
     Request { key: i16 },
     Response,
     Metadata { key: i16 },
+    GroupKey { key: i16 },
+    GroupValue { key: i16 },
     Data,
 }
 

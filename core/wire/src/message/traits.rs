@@ -2,6 +2,8 @@
 
 use std::fmt::Debug;
 
+use bytes::Bytes;
+
 use crate::api_key::ApiKey;
 use crate::codec::{DecodeError, EncodeError, Reader, Writer};
 
@@ -85,4 +87,30 @@ pub(super) fn read_frame(r: &mut Reader) -> Result<(u32, i16), DecodeError> {
     }
     // A version beyond i16 becomes one that no record has.
     Ok((r.uvarint()?, r.uvarint()?.try_into().unwrap_or(i16::MAX)))
+}
+
+/// The bytes of a message behind a number.
+pub(super) fn prefixed<M: Message>(
+    prefix: i16,
+    message: &M,
+    version: i16,
+) -> Result<Bytes, EncodeError> {
+    let mut w = Writer::new();
+    w.i16(prefix);
+    message.encode(&mut w, version)?;
+    w.into_bytes()
+}
+
+/// `bytes` behind a number.
+pub(super) fn with_prefix(prefix: i16, bytes: &[u8]) -> Bytes {
+    Bytes::from([&prefix.to_be_bytes(), bytes].concat())
+}
+
+/// Reads a message behind its version, to the end.
+pub(super) fn read_prefixed<M: Message>(bytes: Bytes) -> Result<(i16, M), DecodeError> {
+    let mut r = Reader::new(bytes);
+    let version = r.i16()?;
+    let message = M::decode(&mut r, version)?;
+    r.expect_end()?;
+    Ok((version, message))
 }

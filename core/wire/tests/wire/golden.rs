@@ -7,8 +7,10 @@ use dohle_wire::message::produce_request::{
     PartitionProduceData, ProduceRequest, TopicProduceData,
 };
 use dohle_wire::message::{
-    ApiVersionsRequest, ApiVersionsResponse, FetchResponse, MetadataRecord, PartitionChangeRecord,
-    api_versions_response, fetch_response,
+    ApiVersionsRequest, ApiVersionsResponse, FetchResponse, GroupMetadataKey, GroupMetadataValue,
+    GroupRecord, MemberMetadata, MetadataRecord, OffsetCommitKey, OffsetCommitRequest,
+    OffsetCommitValue, OffsetFetchResponse, PartitionChangeRecord, api_versions_response,
+    fetch_response, offset_commit_request, offset_fetch_response,
 };
 use dohle_wire::{ApiKey, Hole, Message, Part, Reader, Records, RequestHeader, Writer, header};
 
@@ -179,4 +181,125 @@ fn fetch_response_v12_with_holes_keeps_them_out_of_memory() {
     assert!(before.ends_with(&[0xe9, 0x07]));
     assert_eq!(after[..], [0, 0, 0]);
     assert_eq!(len, before.len() + 1000 + after.len());
+}
+
+#[test]
+fn offset_commit_request_v10_names_topics_by_id() {
+    let partition = offset_commit_request::OffsetCommitRequestPartition {
+        partition_index: 1,
+        committed_offset: 300,
+        committed_leader_epoch: 2,
+        committed_metadata: Some("m".to_owned()),
+    };
+    let topic = offset_commit_request::OffsetCommitRequestTopic {
+        topic_id: Uuid::METADATA_TOPIC,
+        partitions: vec![partition],
+        ..Default::default()
+    };
+    let body = OffsetCommitRequest {
+        group_id: "g".to_owned(),
+        generation_id_or_member_epoch: 4,
+        topics: vec![topic],
+        ..Default::default()
+    };
+    let pieces: [&[u8]; 5] = [
+        b"\0\x08\0\x0a\0\0\0\x05\0\x02me\0",
+        // Group, generation, no member id and no instance id.
+        b"\x02g\0\0\0\x04\x01\0",
+        b"\x02\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\x01",
+        b"\x02\0\0\0\x01\0\0\0\0\0\0\x01\x2c\0\0\0\x02\x02m",
+        b"\0\0\0",
+    ];
+    check_request(&request_header(ApiKey::OffsetCommit, 10), &body, &pieces);
+}
+
+#[test]
+fn offset_fetch_response_v10_of_a_group() {
+    let partition = offset_fetch_response::OffsetFetchResponsePartitions {
+        partition_index: 1,
+        committed_offset: 300,
+        ..Default::default()
+    };
+    let topic = offset_fetch_response::OffsetFetchResponseTopics {
+        topic_id: Uuid::METADATA_TOPIC,
+        partitions: vec![partition],
+        ..Default::default()
+    };
+    let group = offset_fetch_response::OffsetFetchResponseGroup {
+        group_id: "g".to_owned(),
+        topics: vec![topic],
+        error_code: 0,
+    };
+    let body = OffsetFetchResponse { groups: vec![group], ..Default::default() };
+    let pieces: [&[u8]; 5] = [
+        b"\0\0\0\x05\0\0\0\0\0",
+        b"\x02\x02g",
+        b"\x02\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\x01",
+        // No leader epoch, no note.
+        b"\x02\0\0\0\x01\0\0\0\0\0\0\x01\x2c\xff\xff\xff\xff\0\0\0\0",
+        b"\0\0\0\0\0",
+    ];
+    check_response(ApiKey::OffsetFetch, 10, &body, &pieces);
+}
+
+fn check_group_record(record: GroupRecord, key: &[&[u8]], value: &[&[u8]]) {
+    let (key, value) = (Bytes::from(key.concat()), Bytes::from(value.concat()));
+    assert_eq!(record.encode(), Ok((key.clone(), Some(value.clone()))));
+    let version = record.written_version();
+    assert_eq!(GroupRecord::decode(key, Some(value)), Ok((record, Some(version))));
+}
+
+#[test]
+fn offset_commit_as_it_is_stored() {
+    let key = OffsetCommitKey { group: "g".to_owned(), topic: "t".to_owned(), partition: 1 };
+    let value = OffsetCommitValue {
+        offset: 300,
+        leader_epoch: 2,
+        metadata: "m".to_owned(),
+        commit_timestamp: 256,
+        topic_id: Uuid::METADATA_TOPIC,
+        ..Default::default()
+    };
+    let key_pieces: [&[u8]; 2] = [b"\0\x01", b"\0\x01g\0\x01t\0\0\0\x01"];
+    let value_pieces: [&[u8]; 3] = [
+        b"\0\x04",
+        b"\0\0\0\0\0\0\x01\x2c\0\0\0\x02\x02m\0\0\0\0\0\0\x01\0",
+        // One tagged field: the topic id.
+        b"\x01\0\x10\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\x01",
+    ];
+    check_group_record(GroupRecord::OffsetCommit(key, Some(value)), &key_pieces, &value_pieces);
+}
+
+#[test]
+fn group_metadata_as_it_is_stored() {
+    let member = MemberMetadata {
+        member_id: "m".to_owned(),
+        client_id: "c".to_owned(),
+        client_host: "h".to_owned(),
+        rebalance_timeout: 2,
+        session_timeout: 3,
+        subscription: Bytes::from_static(b"s"),
+        assignment: Bytes::from_static(b"a"),
+        ..Default::default()
+    };
+    let value = GroupMetadataValue {
+        protocol_type: "consumer".to_owned(),
+        generation: 1,
+        protocol: Some("range".to_owned()),
+        leader: Some("m".to_owned()),
+        current_state_timestamp: 256,
+        members: vec![member],
+    };
+    let key_pieces: [&[u8]; 2] = [b"\0\x02", b"\0\x01g"];
+    let value_pieces: [&[u8]; 6] = [
+        b"\0\x03",
+        b"\0\x08consumer\0\0\0\x01",
+        b"\0\x05range\0\x01m\0\0\0\0\0\0\x01\0",
+        // One member, no static one.
+        b"\0\0\0\x01\0\x01m\xff\xff\0\x01c\0\x01h",
+        b"\0\0\0\x02\0\0\0\x03",
+        b"\0\0\0\x01s\0\0\0\x01a",
+    ];
+    let key = GroupMetadataKey { group: "g".to_owned() };
+    check_group_record(GroupRecord::GroupMetadata(key, Some(value)), &key_pieces, &value_pieces);
 }

@@ -1,10 +1,12 @@
 //! Every message in every version: what is written is read back.
 
 use crate::support::generator::{Arbitrary, Generator};
-use crate::support::values::{for_each_message, for_each_metadata_record, for_each_request};
+use crate::support::values::{
+    for_each_group_record, for_each_message, for_each_metadata_record, for_each_request,
+};
 use crate::support::{decode, encode, versions};
 use bytes::Bytes;
-use dohle_wire::message::{ListOffsetsRequest, MetadataRecord, ProduceRequest};
+use dohle_wire::message::{GroupRecord, ListOffsetsRequest, MetadataRecord, ProduceRequest};
 use dohle_wire::{DecodeError, EncodeError, Message, Reader, Request, Writer};
 use proptest::prelude::*;
 
@@ -28,6 +30,26 @@ fn check_record<M: Message + Arbitrary + Into<MetadataRecord>>(seed: u64) {
     }
 }
 
+fn check_group_record<K: Message + Arbitrary, V: Message + Arbitrary>(
+    of: fn(K, Option<V>) -> GroupRecord,
+    seed: u64,
+) {
+    for version in versions::<V>() {
+        let mut g = Generator::new(seed);
+        let key = K::arbitrary(&mut g, 0);
+        let record = of(key.clone(), Some(V::arbitrary(&mut g, version)));
+        assert_eq!(K::NAME, format!("{}Key", record.name()));
+        assert_eq!(V::NAME, format!("{}Value", record.name()));
+        assert_eq!(record.value_versions(), Some(V::VERSIONS));
+        assert!(versions::<V>().any(|version| version == record.written_version()));
+        let stored = record.key().unwrap();
+        assert_eq!(stored[..2], record.key_type().to_be_bytes());
+        let value = record.value(version).unwrap();
+        assert_eq!(GroupRecord::decode(stored.clone(), value), Ok((record, Some(version))));
+        assert_eq!(GroupRecord::decode(stored, None), Ok((of(key, None), None)));
+    }
+}
+
 proptest! {
     #[test]
     fn every_message_is_read_back(seed: u64) {
@@ -37,6 +59,11 @@ proptest! {
     #[test]
     fn every_metadata_record_is_read_back_from_its_frame(seed: u64) {
         for_each_metadata_record!(check_record(seed));
+    }
+
+    #[test]
+    fn every_record_of_groups_is_read_back_from_key_and_value(seed: u64) {
+        for_each_group_record!(check_group_record(seed));
     }
 }
 

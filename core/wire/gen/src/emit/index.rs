@@ -12,7 +12,7 @@ pub(crate) fn module(messages: &[Message]) -> String {
         //! Types whose names are unique are also found right here.\n\n"
         .to_owned();
     let mut modules: Vec<_> = messages.iter().map(|each| names::module(each.name())).collect();
-    modules.push("metadata".to_owned());
+    modules.extend(["group".to_owned(), "metadata".to_owned()]);
     modules.sort();
     for module in modules {
         let _ = writeln!(out, "pub mod {module};");
@@ -25,7 +25,7 @@ pub(crate) fn module(messages: &[Message]) -> String {
         let _ =
             writeln!(out, "pub use {}::{{{}}};", names::module(message.name()), unique.join(", "));
     }
-    out + "pub use metadata::MetadataRecord;\npub use traits::{Message, Request};\n"
+    out + "pub use group::GroupRecord;\npub use metadata::MetadataRecord;\npub use traits::{Message, Request};\n"
 }
 
 /// How many messages have a struct of each name.

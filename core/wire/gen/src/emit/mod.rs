@@ -2,6 +2,7 @@
 
 mod body;
 mod condition;
+mod group;
 mod index;
 mod metadata;
 mod names;
@@ -32,6 +33,7 @@ pub(crate) fn files(messages: &[Message]) -> Vec<File> {
     let mut files: Vec<_> = messages.iter().flat_map(|each| of_message(each, messages)).collect();
     let records = messages.iter().filter(|message| matches!(message.kind, Kind::Metadata { .. }));
     files.push(source(MESSAGES, "metadata", &metadata::module(&records.collect::<Vec<_>>())));
+    files.push(source(MESSAGES, "group", &group::module(messages)));
     files.push(source(MESSAGES, "mod", &index::module(messages)));
     files.push(source(VALUES, "mod", &values::index(messages)));
     files.sort_by(|a, b| a.path.cmp(&b.path));

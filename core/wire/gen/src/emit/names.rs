@@ -13,9 +13,9 @@ pub(crate) fn module(name: &str) -> String {
     module
 }
 
-/// Name of the variant of a metadata record.
+/// Name of the variant of a metadata record, or of a record of groups by the name of its key.
 pub(crate) fn variant(name: &str) -> &str {
-    name.strip_suffix("Record").unwrap_or(name)
+    name.strip_suffix("Record").or(name.strip_suffix("Key")).unwrap_or(name)
 }
 
 /// Whether generated `lines` use the item or variable `name`, as opposed to a field of that name.

@@ -3,6 +3,7 @@
 use std::fmt::Write;
 
 use super::condition::Condition;
+use super::group;
 use super::names::{self, mentions};
 use super::read::method;
 use super::types;
@@ -73,7 +74,25 @@ pub(crate) fn index(messages: &[Message]) -> String {
     out += &list("metadata_record", "record of the metadata log", messages, |kind| {
         matches!(kind, Kind::Metadata { .. })
     });
-    out
+    out + &group_records(messages)
+}
+
+/// A macro that calls a generic function for every record of groups.
+fn group_records(messages: &[Message]) -> String {
+    let mut out = "\n/// Calls `$check::<K, V>(of, $arg…)` for every record of groups with a key `K` and a \
+        value `V`, where\n/// `of` makes the record of both.\nmacro_rules! for_each_group_record {\n    \
+        ($check:ident($($arg:expr),*)) => {\n"
+        .to_owned();
+    for (_, key, value) in group::records(messages) {
+        let (key, value) = (key.name(), value.name());
+        let _ = writeln!(
+            out,
+            "        $check::<dohle_wire::message::{key}, dohle_wire::message::{value}>(\n            \
+             dohle_wire::message::GroupRecord::{}, $($arg),*\n        );",
+            names::variant(key)
+        );
+    }
+    out + "    };\n}\npub(crate) use for_each_group_record;\n"
 }
 
 /// A macro that calls a generic function for every message of some kind.

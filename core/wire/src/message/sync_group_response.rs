@@ -1,0 +1,82 @@
+// Generated from the schema table. Do not edit: change the table in the `schema` folder of this
+// crate and run `cargo run -p dohle-wire-gen`.
+
+//! The assignment of the member.
+
+use bytes::Bytes;
+
+use crate::codec::{DecodeError, EncodeError, Reader, Writer};
+use crate::message::traits::{Message, readable, writable};
+
+/// The assignment of the member.
+#[derive(Clone, PartialEq, Debug, Default)]
+pub struct SyncGroupResponse {
+    /// Milliseconds for which the client was slowed down because of a quota.
+    ///
+    /// Since version 1; dropped otherwise.
+    pub throttle_time_ms: i32,
+    /// Error code; 0 for success.
+    pub error_code: i16,
+    /// Kind of protocol that the members speak; null if there is none.
+    ///
+    /// Since version 5; dropped otherwise.
+    pub protocol_type: Option<String>,
+    /// Protocol that was chosen; null if there is none.
+    ///
+    /// Since version 5; dropped otherwise.
+    pub protocol_name: Option<String>,
+    /// Assignment of the member.
+    pub assignment: Bytes,
+}
+
+impl SyncGroupResponse {
+    fn read(r: &mut Reader, version: i16) -> Result<Self, DecodeError> {
+        let flexible = version >= 4;
+        let out = Self {
+            throttle_time_ms: if version >= 1 { r.i32()? } else { 0 },
+            error_code: r.i16()?,
+            protocol_type: if version >= 5 { r.nullable_string(flexible)? } else { None },
+            protocol_name: if version >= 5 { r.nullable_string(flexible)? } else { None },
+            assignment: r.bytes(flexible)?,
+        };
+        if flexible {
+            r.skip_tagged_fields()?;
+        }
+        Ok(out)
+    }
+
+    fn write(&self, w: &mut Writer, version: i16) -> Result<(), EncodeError> {
+        let flexible = version >= 4;
+        if version >= 1 {
+            w.i32(self.throttle_time_ms);
+        }
+        w.i16(self.error_code);
+        if version >= 5 {
+            w.nullable_string(flexible, self.protocol_type.as_deref())?;
+        }
+        if version >= 5 {
+            w.nullable_string(flexible, self.protocol_name.as_deref())?;
+        }
+        w.bytes(flexible, &self.assignment)?;
+        if flexible {
+            w.uvarint(0);
+        }
+        Ok(())
+    }
+}
+
+impl Message for SyncGroupResponse {
+    const NAME: &'static str = "SyncGroupResponse";
+    const VERSIONS: (i16, i16) = (0, 5);
+    const FLEXIBLE_FROM: Option<i16> = Some(4);
+
+    fn decode(r: &mut Reader, version: i16) -> Result<Self, DecodeError> {
+        readable::<Self>(version)?;
+        Self::read(r, version)
+    }
+
+    fn encode(&self, w: &mut Writer, version: i16) -> Result<(), EncodeError> {
+        writable::<Self>(version)?;
+        self.write(w, version)
+    }
+}

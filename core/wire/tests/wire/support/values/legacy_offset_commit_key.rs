@@ -1,0 +1,12 @@
+// Generated from the schema table. Do not edit: change the table in the `schema` folder of this
+// crate and run `cargo run -p dohle-wire-gen`.
+
+use dohle_wire::message::legacy_offset_commit_key::LegacyOffsetCommitKey;
+
+use crate::support::generator::{Arbitrary, Generator};
+
+impl Arbitrary for LegacyOffsetCommitKey {
+    fn arbitrary(g: &mut Generator, _version: i16) -> Self {
+        Self { group: g.string(), topic: g.string(), partition: g.i32() }
+    }
+}

@@ -1,0 +1,18 @@
+// Generated from the schema table. Do not edit: change the table in the `schema` folder of this
+// crate and run `cargo run -p dohle-wire-gen`.
+
+use dohle_wire::message::sync_group_response::SyncGroupResponse;
+
+use crate::support::generator::{Arbitrary, Generator};
+
+impl Arbitrary for SyncGroupResponse {
+    fn arbitrary(g: &mut Generator, version: i16) -> Self {
+        Self {
+            throttle_time_ms: if version >= 1 { g.i32() } else { 0 },
+            error_code: g.i16(),
+            protocol_type: if version >= 5 { g.option(|g| g.string()) } else { None },
+            protocol_name: if version >= 5 { g.option(|g| g.string()) } else { None },
+            assignment: g.bytes(),
+        }
+    }
+}
