@@ -18,6 +18,7 @@
 //! Must never know: wire versions, logs, offsets of its own partition, connections.
 
 pub mod classic;
+pub(crate) mod codec;
 pub mod place;
 pub mod record;
 pub mod request;

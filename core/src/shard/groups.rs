@@ -216,7 +216,7 @@ impl Shard {
         fx: &mut Fx<Effect>,
     ) -> Result<Offset, String> {
         let most = usize::try_from(self.config.message_max_bytes).unwrap_or(usize::MAX);
-        let batches = batches(now, records, most).map_err(|error| error.to_string())?;
+        let batches = batches(now, records, most)?;
         let mut files = self.files.clone();
         let mut inner = std::mem::take(&mut self.inner);
         let open = self.slots.get_mut(slot).and_then(Slot::open_mut);

@@ -12,7 +12,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 use dohle_wire::id::Offset;
 use dohle_wire::record::{
-    BatchBuilder, BuildError, Codecs, NoCodecs, RawBatch, RecordIter, split_batches,
+    BatchBuilder, Codecs, NoCodecs, RawBatch, RecordIter, split_batches,
 };
 
 use crate::batch::CheckedBatch;
@@ -197,7 +197,9 @@ fn replay(
         .map_err(|error| format!("the batch at offset {base} cannot be decompressed: {error}"))?;
     for found in RecordIter::new(&bytes, batch.header.records_count) {
         let found = found.map_err(|error| format!("a record of the batch at {base}: {error}"))?;
-        let record = codec::decode(found.key.unwrap_or_default(), found.value)
+        let copied = |part: Option<&[u8]>| part.map(Bytes::copy_from_slice);
+        let key = copied(found.key).unwrap_or_default();
+        let record = codec::decode(key, copied(found.value))
             .map_err(|error| format!("a record of the batch at {base}: {error}"))?;
         if let Some(record) = record {
             coordinator.replay(record);
@@ -214,17 +216,18 @@ pub(super) fn batches(
     now: Now,
     records: &[Record],
     most: usize,
-) -> Result<Vec<CheckedBatch>, BuildError> {
+) -> Result<Vec<CheckedBatch>, String> {
     let mut batches = Vec::new();
     let (mut builder, mut bytes) = (BatchBuilder::new(Offset(0)), 0);
     for record in records {
-        let (key, value) = codec::encode(record);
+        let (key, value) = codec::encode(record).map_err(|error| error.to_string())?;
         let len = key.len() + value.as_ref().map_or(0, Bytes::len);
         if bytes > 0 && bytes + len > most {
             batches.push(built(&builder)?);
             (builder, bytes) = (BatchBuilder::new(Offset(0)), 0);
         }
-        builder.push(now.wall, Some(&key), value.as_deref(), &[])?;
+        let pushed = builder.push(now.wall, Some(&key), value.as_deref(), &[]);
+        pushed.map_err(|error| error.to_string())?;
         bytes += len;
     }
     if bytes > 0 {
@@ -233,8 +236,8 @@ pub(super) fn batches(
     Ok(batches)
 }
 
-fn built(builder: &BatchBuilder) -> Result<CheckedBatch, BuildError> {
-    let bytes = builder.build(&NoCodecs)?;
+fn built(builder: &BatchBuilder) -> Result<CheckedBatch, String> {
+    let bytes = builder.build(&NoCodecs).map_err(|error| error.to_string())?;
     let raw = RawBatch::parse(bytes).expect("a batch that was just built is whole");
     Ok(CheckedBatch::trusted(raw.header, raw.bytes, None))
 }

@@ -8,7 +8,7 @@ use dohle_wire::message::{
     SyncGroupRequest, SyncGroupResponse,
 };
 
-use super::{Form, GroupAnswer, GroupCall, GroupRequest, ODD, shared};
+use super::{Form, GroupAnswer, GroupCall, GroupRequest, ODD, is_storable, shared};
 use crate::api::{Begun, Ctx, Outcome, reply};
 use crate::group::request::{Caller, Join, JoinRefusal, Joined, Leave, Sync};
 
@@ -52,8 +52,18 @@ pub(in crate::api) fn begin_join(
     };
     let mut call = GroupCall::new(ctx, Form::Join);
     let group = join.group.clone();
-    call.ask(ctx, &group, GroupRequest::Join(join));
+    match is_storable_member(&join) {
+        true => call.ask(ctx, &group, GroupRequest::Join(join)),
+        false => call.answers.push(GroupRequest::Join(join).refused(ErrorCode::InvalidRequest)),
+    }
     Ok(call.begun(ctx))
+}
+
+/// Whether all that is remembered of a member fits its fields.
+fn is_storable_member(join: &Join) -> bool {
+    let texts = [&join.member, &join.client_id, &join.client_host, &join.protocol_type];
+    let names = join.protocols.iter().map(|(name, _)| name);
+    texts.into_iter().chain(&join.instance).chain(names).all(|text| is_storable(text))
 }
 
 /// The address without its port, as Kafka writes it.

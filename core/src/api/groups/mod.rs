@@ -61,7 +61,8 @@ impl GroupCall {
 
     /// Asks the coordinator of `group`.
     fn ask(&mut self, ctx: &mut Ctx<'_>, group: &str, request: GroupRequest) {
-        match coordinator(ctx, group) {
+        let place = if is_storable(group) { coordinator(ctx, group) } else { Err(TOO_LONG) };
+        match place {
             Err(code) => self.answers.push(request.refused(code)),
             Ok(Place { partition, shard }) => {
                 let late = request.refused(ErrorCode::RequestTimedOut);
@@ -130,6 +131,14 @@ fn coordinator(ctx: &Ctx<'_>, group: &str) -> Result<Place, ErrorCode> {
     let index = partition_of(group, count);
     ctx.place(topic, index.0).map_err(|_| ErrorCode::NotCoordinator)
 }
+
+/// Whether a text fits the fields of the records that groups are remembered by.
+fn is_storable(text: &str) -> bool {
+    i16::try_from(text.len()).is_ok()
+}
+
+/// What a group is told whose name cannot be remembered.
+const TOO_LONG: ErrorCode = ErrorCode::InvalidGroupId;
 
 fn shared(text: String) -> Arc<str> {
     text.into()
