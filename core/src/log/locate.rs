@@ -26,6 +26,8 @@ pub struct LocatePlan {
     pub size: u64,
     /// What is wanted.
     pub target: Target,
+    /// Batches that end before this offset are deleted: no time is found in them.
+    pub lower: Offset,
     /// Batches that reach past this offset are out of bounds; `i64::MAX` when the whole segment
     /// may be read.
     pub upper: Offset,
@@ -36,7 +38,7 @@ pub struct LocatePlan {
 pub enum Target {
     /// The first batch that ends past this offset.
     Offset(Offset),
-    /// The first batch with a record at or after this time; its bytes come along.
+    /// The first batch with a record at or after this time; see [`Located::batches`].
     Timestamp(Timestamp),
 }
 
@@ -51,8 +53,9 @@ pub struct Located {
     pub base: Offset,
     /// Where readable bytes end: the first batch at or past `upper`, or the segment's size.
     pub end: u64,
-    /// The batch itself, when a time was looked for.
-    pub bytes: Option<Bytes>,
+    /// When a time was looked for, the batches that may hold its first record: the one found and,
+    /// where that reaches below `lower`, the next one, since the record may be a deleted one.
+    pub batches: Vec<Bytes>,
 }
 
 /// How [`locate`] reads.
@@ -104,7 +107,7 @@ fn start(plan: &LocatePlan, read: &mut dyn ReadAt) -> Result<u64, IoError> {
     };
     let target = match plan.target {
         Target::Offset(target) => target,
-        Target::Timestamp(time) => before_time(plan, time, read)?,
+        Target::Timestamp(time) => before_time(plan, time, read)?.max(plan.lower),
     };
     let index = read.get(path)?.unwrap_or_default();
     let position = super::index::search(&index, plan.base, target);
@@ -157,29 +160,48 @@ impl Headers<'_> {
 
 fn walk(plan: &LocatePlan, from: u64, read: &mut dyn ReadAt) -> Result<Walk, IoError> {
     let mut headers = Headers { read, size: plan.size, piece: Bytes::new(), at: 0 };
-    let mut position = from;
+    let hinted = from > 0;
+    match headers.header(from)? {
+        Some(first) if hinted && is_past(plan.target, &first) => return Ok(Walk::TooFar),
+        // A hint into the middle of a batch finds no header.
+        None if hinted => return Ok(Walk::TooFar),
+        _ => {}
+    }
+    match seek(plan, from, &mut headers)? {
+        Some((position, header)) => finish(plan, position, &header, &mut headers).map(Walk::Found),
+        None => Ok(Walk::Nothing),
+    }
+}
+
+fn is_past(target: Target, header: &BatchHeader) -> bool {
+    matches!(target, Target::Offset(offset) if header.base_offset > offset)
+}
+
+/// The first batch at or after `position` that matches.
+fn seek(
+    plan: &LocatePlan,
+    mut position: u64,
+    headers: &mut Headers<'_>,
+) -> Result<Option<(u64, BatchHeader)>, IoError> {
     while let Some(header) = headers.header(position)? {
-        if let (Target::Offset(target), true) = (plan.target, position == from && from > 0)
-            && header.base_offset > target
-        {
-            return Ok(Walk::TooFar);
-        }
         if header.next_offset() > plan.upper {
-            return Ok(Walk::Nothing);
+            break;
         }
-        if matches(plan.target, &header) {
-            return finish(plan, position, &header, &mut headers).map(Walk::Found);
+        if matches(plan, &header) {
+            return Ok(Some((position, header)));
         }
         position += header.total_len() as u64;
     }
-    // A hint into the middle of a batch finds no header at once.
-    Ok(if position == from && from > 0 { Walk::TooFar } else { Walk::Nothing })
+    Ok(None)
 }
 
-fn matches(target: Target, header: &BatchHeader) -> bool {
-    match target {
-        Target::Offset(offset) => header.last_offset() >= offset,
-        Target::Timestamp(time) => header.max_timestamp >= time && !header.is_control(),
+fn matches(plan: &LocatePlan, header: &BatchHeader) -> bool {
+    let last = header.last_offset();
+    match plan.target {
+        Target::Offset(offset) => last >= offset,
+        Target::Timestamp(time) => {
+            header.max_timestamp >= time && last >= plan.lower && !header.is_control()
+        }
     }
 }
 
@@ -189,13 +211,33 @@ fn finish(
     header: &BatchHeader,
     headers: &mut Headers<'_>,
 ) -> Result<Located, IoError> {
-    let batch_len = u32::try_from(header.total_len()).unwrap_or(u32::MAX);
-    let bytes = match plan.target {
-        Target::Offset(_) => None,
-        Target::Timestamp(_) => Some(headers.read.read(position, batch_len)?),
+    let batches = match plan.target {
+        Target::Offset(_) => Vec::new(),
+        Target::Timestamp(_) => candidates(plan, position, header, headers)?,
     };
     let end = visible_end(plan, position, header, headers)?;
-    Ok(Located { position, batch_len, base: header.base_offset, end, bytes })
+    let batch_len = batch_len(header);
+    Ok(Located { position, batch_len, base: header.base_offset, end, batches })
+}
+
+fn candidates(
+    plan: &LocatePlan,
+    position: u64,
+    header: &BatchHeader,
+    headers: &mut Headers<'_>,
+) -> Result<Vec<Bytes>, IoError> {
+    let mut batches = vec![headers.read.read(position, batch_len(header))?];
+    if header.base_offset < plan.lower {
+        let after = position + header.total_len() as u64;
+        if let Some((position, header)) = seek(plan, after, headers)? {
+            batches.push(headers.read.read(position, batch_len(&header))?);
+        }
+    }
+    Ok(batches)
+}
+
+fn batch_len(header: &BatchHeader) -> u32 {
+    u32::try_from(header.total_len()).unwrap_or(u32::MAX)
 }
 
 /// Readable bytes end with the segment, unless that reaches past `upper`.
