@@ -28,9 +28,10 @@ pub struct LocatePlan {
     pub target: Target,
     /// Batches that end before this offset are deleted: no time is found in them.
     pub lower: Offset,
-    /// Batches that reach past this offset are out of bounds; `i64::MAX` when the whole segment
-    /// may be read.
+    /// Batches that reach past this offset are out of bounds.
     pub upper: Offset,
+    /// Where the segment ends: every batch in it does so at or before this offset.
+    pub next: Offset,
 }
 
 /// What a plan looks for.
@@ -53,6 +54,8 @@ pub struct Located {
     pub base: Offset,
     /// Where readable bytes end: the first batch at or past `upper`, or the segment's size.
     pub end: u64,
+    /// Batches below `upper` follow after `end`, in this segment or a later one.
+    pub more: bool,
     /// When a time was looked for, the batches that may hold its first record: the one found and,
     /// where that reaches below `lower`, the next one, since the record may be a deleted one.
     pub batches: Vec<Bytes>,
@@ -215,9 +218,9 @@ fn finish(
         Target::Offset(_) => Vec::new(),
         Target::Timestamp(_) => candidates(plan, position, header, headers)?,
     };
-    let end = visible_end(plan, position, header, headers)?;
+    let (end, more) = visible_end(plan, position, header, headers)?;
     let batch_len = batch_len(header);
-    Ok(Located { position, batch_len, base: header.base_offset, end, batches })
+    Ok(Located { position, batch_len, base: header.base_offset, end, more, batches })
 }
 
 fn candidates(
@@ -240,25 +243,29 @@ fn batch_len(header: &BatchHeader) -> u32 {
     u32::try_from(header.total_len()).unwrap_or(u32::MAX)
 }
 
-/// Readable bytes end with the segment, unless that reaches past `upper`.
+/// Readable bytes end with the segment, unless that reaches past `upper`. Also whether more is
+/// below `upper`.
 fn visible_end(
     plan: &LocatePlan,
     position: u64,
     header: &BatchHeader,
     headers: &mut Headers<'_>,
-) -> Result<u64, IoError> {
-    if plan.upper == Offset(i64::MAX) {
-        return Ok(plan.size);
+) -> Result<(u64, bool), IoError> {
+    if plan.next <= plan.upper {
+        return Ok((plan.size, plan.next < plan.upper));
     }
     let mut end = position + header.total_len() as u64;
     while let Some(next) = headers.header(end)? {
-        if next.next_offset() > plan.upper || end - position > MAX_WALK {
+        if next.next_offset() > plan.upper {
             break;
+        }
+        if end - position > MAX_WALK {
+            return Ok((end, true));
         }
         end += next.total_len() as u64;
     }
-    Ok(end)
+    Ok((end, false))
 }
 
-/// How far behind a bound is looked for: more than one read asks for.
+/// How far behind a batch a bound is looked for; for most reads that is all they want.
 const MAX_WALK: u64 = 1 << 20;

@@ -70,7 +70,8 @@ impl Log {
             size: segment.size,
             target,
             lower: self.log_start,
-            upper: if self.segment_next(at) <= upper { Offset(i64::MAX) } else { upper },
+            upper,
+            next: self.segment_next(at),
         }
     }
 }
@@ -92,6 +93,7 @@ impl Span {
             position: found.position,
             available: found.end.saturating_sub(found.position),
             first_batch_len: found.batch_len,
+            more: found.more,
         }
     }
 

@@ -92,6 +92,7 @@ impl Partition {
             log_start: self.log.log_start(),
             records: Records::Bytes(Bytes::new()),
             first_batch_len: 0,
+            more: false,
             aborted: Vec::new(),
             diverging: None,
         }
@@ -191,6 +192,7 @@ impl Partition {
 fn filled(mut answer: Readable, span: &Span, max_bytes: u32) -> Readable {
     answer.records = Records::Holes(vec![span.hole(max_bytes)]);
     answer.first_batch_len = span.first_batch_len;
+    answer.more = span.more;
     answer
 }
 

@@ -28,7 +28,7 @@ fn one_segment() -> World {
 /// A topic whose segments hold three small batches each, and are indexed batch by batch.
 fn small_segments() -> World {
     let mut world = World::new();
-    world.topic("t", 1, &[("segment.bytes", "230"), ("index.interval.bytes", "0")]);
+    world.topic("t", 1, &[("internal.segment.bytes", "230"), ("index.interval.bytes", "0")]);
     world
 }
 
@@ -81,4 +81,47 @@ fn a_batch_whose_young_records_are_deleted_is_passed_over() {
     for (time, found) in [(0, Some(1)), (2, Some(2)), (3, Some(3)), (4, Some(4)), (8, None)] {
         assert_eq!(world.at(time), found, "at {time}");
     }
+}
+
+/// Whether a read from `offset` that wants a byte more than it gets is told of what comes next.
+fn waits(world: &mut World, offset: i64) -> bool {
+    let found = world.read(4, 1, offset, None).result.expect("readable");
+    let wanted = found.records.len() as u64 + 1;
+    world.read(4, 1, offset, Some(wanted)).result.expect("readable");
+    world.held = None;
+    world.append(&[timed(&[99], TimestampType::CreateTime)]);
+    world.wakes == [4]
+}
+
+#[test]
+fn a_read_of_an_older_segment_does_not_wait() {
+    for (offset, expected) in [(1, false), (2, false), (5, false), (6, true), (8, true)] {
+        for restarts in [false, true] {
+            let mut world = small_segments();
+            let times = [1, 2, 3, 4, 5, 6, 7, 8];
+            world.append(&times.map(|time| timed(&[time], TimestampType::CreateTime)));
+            if restarts {
+                let checkpoints = world.stop();
+                world.restart(checkpoints);
+            }
+            assert_eq!(world.bases(1, 1), [1, 2], "the segment ends there");
+            assert_eq!(waits(&mut world, offset), expected, "from {offset}, restarts {restarts}");
+        }
+    }
+}
+
+#[test]
+fn a_read_does_not_wait_for_what_is_too_far_to_be_looked_for() {
+    let mut world = one_segment();
+    let value = vec![7; 3_000];
+    let mut builder = BatchBuilder::new(Offset(0));
+    builder.push(Timestamp(1), None, Some(&value), &[]).unwrap();
+    let raw = RawBatch::parse(builder.build(&NoCodecs).unwrap()).unwrap();
+    let large = CheckedBatch::trusted(raw.header, raw.bytes, None);
+    world.append(&vec![large.clone(); 900]);
+    world.held = Some(What::Append);
+    world.produce(7, 1, Acks::All, large);
+    let found = world.read(4, 1, 0, None).result.expect("readable");
+    assert!(found.more && found.records.len() >= 1 << 20, "more than one look-up shows");
+    assert!(!waits(&mut world, 0));
 }
