@@ -7,6 +7,7 @@ use bytes::Bytes;
 use dohle_wire::id::{Offset, Timestamp};
 use dohle_wire::record::{BATCH_HEADER_LEN, BatchHeader};
 
+use super::index::{self, TimeEntry};
 use crate::disk::{FileId, FilePath, IoError};
 
 /// What to look for in one segment.
@@ -32,6 +33,12 @@ pub struct LocatePlan {
     pub upper: Offset,
     /// Where the segment ends: every batch in it does so at or before this offset.
     pub next: Offset,
+}
+
+impl LocatePlan {
+    fn offset(&self, entry: TimeEntry) -> Offset {
+        self.base.plus(i64::from(entry.relative))
+    }
 }
 
 /// What a plan looks for.
@@ -69,11 +76,17 @@ pub trait ReadAt {
     /// What the disk said.
     fn read(&mut self, position: u64, len: u32) -> Result<Bytes, IoError>;
 
-    /// The whole of a small file, none when it is not there.
+    /// The size of an index file, none when it is not there.
     ///
     /// # Errors
     /// What the disk said.
-    fn get(&mut self, path: &FilePath) -> Result<Option<Bytes>, IoError>;
+    fn size(&mut self, path: &FilePath) -> Result<Option<u64>, IoError>;
+
+    /// Up to `len` bytes of an index file at `position`; fewer only at its end.
+    ///
+    /// # Errors
+    /// What the disk said.
+    fn piece(&mut self, path: &FilePath, position: u64, len: u32) -> Result<Bytes, IoError>;
 }
 
 /// Carries out a plan. `None` when the target lies at or past `upper` or the end of the segment.
@@ -81,56 +94,68 @@ pub trait ReadAt {
 /// # Errors
 /// What the disk said, or that the segment does not hold batches where it should.
 pub fn locate(plan: &LocatePlan, read: &mut dyn ReadAt) -> Result<Option<Located>, IoError> {
-    let hinted = start(plan, read)?;
-    match walk(plan, hinted, read)? {
-        // An index that points past its target is damaged: the segment itself is right.
-        Walk::TooFar if hinted > 0 => walk(plan, 0, read).map(Walk::found),
-        walk => Ok(walk.found()),
+    let hint = hint(plan, read)?;
+    let mut headers = Headers { read, size: plan.size, piece: Bytes::new(), at: 0 };
+    let from = if holds(plan, &hint, &mut headers)? { hint.position } else { 0 };
+    match seek(&mut headers, from, plan.upper, |header| matches(plan, header))? {
+        Some((position, header)) => finish(plan, position, &header, &mut headers).map(Some),
+        None => Ok(None),
     }
 }
 
-enum Walk {
-    Found(Located),
-    Nothing,
-    TooFar,
+/// Where to start, by the indexes. They may be damaged: the segment itself is right.
+struct Hint {
+    position: u64,
+    /// The batch there begins at or before this offset.
+    reaches: Offset,
+    /// Everything up to this entry is older than the time looked for.
+    older: Option<TimeEntry>,
 }
 
-impl Walk {
-    fn found(self) -> Option<Located> {
-        match self {
-            Self::Found(located) => Some(located),
-            Self::Nothing | Self::TooFar => None,
-        }
-    }
-}
-
-fn start(plan: &LocatePlan, read: &mut dyn ReadAt) -> Result<u64, IoError> {
-    let Some(path) = &plan.index else {
-        return Ok(plan.from);
+fn hint(plan: &LocatePlan, read: &mut dyn ReadAt) -> Result<Hint, IoError> {
+    let Some(path) = &plan.index else { return Ok(by_memory(plan)) };
+    let (reaches, older) = match plan.target {
+        Target::Offset(target) => (target, None),
+        Target::Timestamp(time) => match older(plan, time, read)? {
+            Some(entry) if plan.offset(entry) > plan.lower => (plan.offset(entry), Some(entry)),
+            _ => (plan.lower.max(plan.base), None),
+        },
     };
-    let target = match plan.target {
+    let position = match read.size(path)? {
+        Some(size) => index::search(size, plan.base, reaches, |at, len| read.piece(path, at, len))?,
+        None => 0,
+    };
+    Ok(Hint { position, reaches, older })
+}
+
+fn by_memory(plan: &LocatePlan) -> Hint {
+    let reaches = match plan.target {
         Target::Offset(target) => target,
-        Target::Timestamp(time) => before_time(plan, time, read)?.max(plan.lower),
+        Target::Timestamp(_) => Offset(i64::MAX),
     };
-    let index = read.get(path)?.unwrap_or_default();
-    let position = super::index::search(&index, plan.base, target);
-    Ok(if position < plan.size { position } else { 0 })
+    Hint { position: plan.from, reaches, older: None }
 }
 
-/// An offset of the segment before which everything is older than `time`.
-fn before_time(
+fn older(
     plan: &LocatePlan,
     time: Timestamp,
     read: &mut dyn ReadAt,
-) -> Result<Offset, IoError> {
-    let file = match &plan.times {
-        Some(path) => read.get(path)?.unwrap_or_default(),
-        None => Bytes::new(),
-    };
-    let times = super::index::parse_times(&file).unwrap_or_default();
-    let after = times.partition_point(|entry| entry.timestamp < time);
-    let relative = after.checked_sub(1).map_or(0, |at| times[at].relative);
-    Ok(plan.base.plus(i64::from(relative)))
+) -> Result<Option<TimeEntry>, IoError> {
+    let Some(path) = &plan.times else { return Ok(None) };
+    let Some(size) = read.size(path)? else { return Ok(None) };
+    index::search_times(size, time, |at, len| read.piece(path, at, len))
+}
+
+/// Whether the segment bears a hint out.
+fn holds(plan: &LocatePlan, hint: &Hint, headers: &mut Headers<'_>) -> Result<bool, IoError> {
+    match headers.header(hint.position)? {
+        Some(first) if first.base_offset <= hint.reaches => {}
+        _ => return Ok(false),
+    }
+    let Some(entry) = hint.older.filter(|_| hint.position > 0) else { return Ok(true) };
+    let reached = |header: &BatchHeader| header.last_offset() >= plan.offset(entry);
+    let found = seek(headers, hint.position, Offset(i64::MAX), reached)?;
+    Ok(found.is_some_and(|(_, header)| header.max_timestamp == entry.timestamp))
 }
 
 /// Headers are read ahead in pieces of this size: an index interval and then some.
@@ -161,36 +186,18 @@ impl Headers<'_> {
     }
 }
 
-fn walk(plan: &LocatePlan, from: u64, read: &mut dyn ReadAt) -> Result<Walk, IoError> {
-    let mut headers = Headers { read, size: plan.size, piece: Bytes::new(), at: 0 };
-    let hinted = from > 0;
-    match headers.header(from)? {
-        Some(first) if hinted && is_past(plan.target, &first) => return Ok(Walk::TooFar),
-        // A hint into the middle of a batch finds no header.
-        None if hinted => return Ok(Walk::TooFar),
-        _ => {}
-    }
-    match seek(plan, from, &mut headers)? {
-        Some((position, header)) => finish(plan, position, &header, &mut headers).map(Walk::Found),
-        None => Ok(Walk::Nothing),
-    }
-}
-
-fn is_past(target: Target, header: &BatchHeader) -> bool {
-    matches!(target, Target::Offset(offset) if header.base_offset > offset)
-}
-
-/// The first batch at or after `position` that matches.
+/// The first batch at or after `position` that `matches`, and ends at or before `upper`.
 fn seek(
-    plan: &LocatePlan,
-    mut position: u64,
     headers: &mut Headers<'_>,
+    mut position: u64,
+    upper: Offset,
+    matches: impl Fn(&BatchHeader) -> bool,
 ) -> Result<Option<(u64, BatchHeader)>, IoError> {
     while let Some(header) = headers.header(position)? {
-        if header.next_offset() > plan.upper {
+        if header.next_offset() > upper {
             break;
         }
-        if matches(plan, &header) {
+        if matches(&header) {
             return Ok(Some((position, header)));
         }
         position += header.total_len() as u64;
@@ -232,7 +239,8 @@ fn candidates(
     let mut batches = vec![headers.read.read(position, batch_len(header))?];
     if header.base_offset < plan.lower {
         let after = position + header.total_len() as u64;
-        if let Some((position, header)) = seek(plan, after, headers)? {
+        let matching = |header: &BatchHeader| matches(plan, header);
+        if let Some((position, header)) = seek(headers, after, plan.upper, matching)? {
             batches.push(headers.read.read(position, batch_len(&header))?);
         }
     }
@@ -269,3 +277,147 @@ fn visible_end(
 
 /// How far behind a batch a bound is looked for; for most reads that is all they want.
 const MAX_WALK: u64 = 1 << 20;
+
+#[cfg(test)]
+mod tests {
+    use dohle_wire::record::TimestampType::CreateTime;
+    use dohle_wire::record::{BatchBuilder, NoCodecs, set_max_timestamp};
+
+    use super::index::{Indexes, OffsetEntry};
+    use super::*;
+
+    const BASE: Offset = Offset(1_000);
+
+    /// A segment with its index files, counting what is read.
+    struct Files {
+        headers: Vec<BatchHeader>,
+        log: Vec<u8>,
+        index: Vec<u8>,
+        times: Vec<u8>,
+        bytes_read: usize,
+    }
+
+    impl Files {
+        /// `count` batches of ten offsets; times rise, but every third batch is late.
+        fn new(count: i64) -> Self {
+            let (mut headers, mut log) = (Vec::new(), Vec::new());
+            let mut indexes = Indexes::default();
+            for n in 0..count {
+                let mut builder = BatchBuilder::new(BASE.plus(n * 10));
+                for _ in 0..10 {
+                    builder.push(Timestamp(0), None, Some(&[7; 20]), &[]).unwrap();
+                }
+                let mut bytes = builder.build(&NoCodecs).unwrap().to_vec();
+                let time = Timestamp(5_000 + 10 * n - if n % 3 == 0 { 500 } else { 0 });
+                set_max_timestamp(&mut bytes, CreateTime, time).unwrap();
+                let relative = u32::try_from(n * 10 + 9).unwrap();
+                if n % 5 == 1 {
+                    let position = u32::try_from(log.len()).unwrap();
+                    indexes.offsets.push(OffsetEntry { relative, position });
+                    indexes.push_time(TimeEntry { timestamp: time, relative });
+                }
+                headers.push(BatchHeader::parse(&bytes).unwrap());
+                log.extend(bytes);
+            }
+            let (index, times) = (indexes.encode_offsets(), indexes.encode_times());
+            Self { headers, log, index: index.to_vec(), times: times.to_vec(), bytes_read: 0 }
+        }
+
+        fn plan(&self, target: Target) -> LocatePlan {
+            LocatePlan {
+                file: FileId(1),
+                base: BASE,
+                index: Some(FilePath::new(0, "index")),
+                times: Some(FilePath::new(0, "times")),
+                from: 0,
+                size: self.log.len() as u64,
+                target,
+                lower: BASE,
+                upper: Offset(i64::MAX),
+                next: self.headers.last().unwrap().next_offset(),
+            }
+        }
+
+        /// Holds look-ups for many targets against the plain list of batches; the most bytes that
+        /// one took.
+        fn check(&mut self, what: &str) -> usize {
+            let offsets = (0..=60).map(|n| Target::Offset(BASE.plus(n * 333)));
+            let times = (0..=60).map(|n| Target::Timestamp(Timestamp(4_000 + n * 340)));
+            let mut most = 0;
+            for target in offsets.chain(times) {
+                let plan = self.plan(target);
+                let expected = self.headers.iter().find(|header| matches(&plan, header));
+                let expected = expected.map(|header| header.base_offset);
+                self.bytes_read = 0;
+                let found = locate(&plan, self).unwrap().map(|found| found.base);
+                assert_eq!(found, expected, "{target:?} with {what}");
+                most = most.max(self.bytes_read);
+            }
+            most
+        }
+
+        fn side(&self, path: &FilePath) -> &Vec<u8> {
+            if &*path.path == "index" { &self.index } else { &self.times }
+        }
+
+        fn take(&mut self, whole: &[u8], position: u64, len: u32) -> Bytes {
+            let from = whole.len().min(usize::try_from(position).unwrap());
+            let upto = whole.len().min(from + len as usize);
+            self.bytes_read += upto - from;
+            Bytes::copy_from_slice(&whole[from..upto])
+        }
+    }
+
+    impl ReadAt for Files {
+        fn read(&mut self, position: u64, len: u32) -> Result<Bytes, IoError> {
+            let log = std::mem::take(&mut self.log);
+            let bytes = self.take(&log, position, len);
+            self.log = log;
+            Ok(bytes)
+        }
+
+        fn size(&mut self, path: &FilePath) -> Result<Option<u64>, IoError> {
+            Ok(Some(self.side(path).len() as u64).filter(|size| *size > 0))
+        }
+
+        fn piece(&mut self, path: &FilePath, position: u64, len: u32) -> Result<Bytes, IoError> {
+            let side = self.side(path).clone();
+            Ok(self.take(&side, position, len))
+        }
+    }
+
+    #[test]
+    fn look_ups_read_little() {
+        let mut files = Files::new(8_000);
+        let most = files.check("whole indexes");
+        assert!(most < 28_000, "{most} bytes read");
+        assert!(files.index.len() > 12_000 && files.times.len() > 12_000);
+    }
+
+    #[test]
+    fn damaged_indexes_only_cost_time() {
+        let whole = Files::new(2_000);
+        let (index, times) = (whole.index.clone(), whole.times.clone());
+        let mut files = whole;
+        for (at, what) in [(0, "offsets"), (1, "times"), (2, "both")] {
+            let damage: [(&str, &dyn Fn(&mut Vec<u8>)); 6] = [
+                ("missing", &|file| file.clear()),
+                ("cut", &|file| file.truncate(file.len() / 2 + 5)),
+                ("all ones", &|file| file.fill(0xff)),
+                ("all zeros", &|file| file.fill(0)),
+                ("moved", &|file| file.rotate_left(4)),
+                ("in a wrong order", &|file| file.rotate_left(1_200)),
+            ];
+            for (how, harm) in damage {
+                (files.index, files.times) = (index.clone(), times.clone());
+                if at != 1 {
+                    harm(&mut files.index);
+                }
+                if at != 0 {
+                    harm(&mut files.times);
+                }
+                files.check(&format!("{what} {how}"));
+            }
+        }
+    }
+}
