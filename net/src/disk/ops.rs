@@ -14,6 +14,7 @@ use dohle_wire::id::Timestamp;
 
 use super::files::{Files, Slot};
 use super::order::{Footprint, Manner};
+use super::waiting::Touches;
 
 /// Parts of one vectored write; Linux takes at most 1024.
 const WRITE_PARTS: usize = 64;
@@ -29,9 +30,8 @@ pub(super) struct Job {
     pub(super) birth: u64,
 }
 
-impl Job {
-    /// What it touches, by the names of this moment.
-    pub(super) fn footprint(&self) -> Footprint {
+impl Touches for Job {
+    fn footprint(&self) -> Footprint {
         let of = |manner, path: &FilePath| Footprint {
             manner,
             dir: path.dir,
@@ -53,7 +53,9 @@ impl Job {
             DiskOp::Open { .. } | DiskOp::Close { .. } => unreachable!("these are never jobs"),
         }
     }
+}
 
+impl Job {
     fn slot_footprint(&self, manner: Manner) -> Footprint {
         let place = self.slot.as_ref().map(|slot| (slot.dir(), slot.path()));
         let (dir, path) = place.map_or((0, None), |(dir, path)| (dir, Some(path)));
