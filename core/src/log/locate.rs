@@ -396,19 +396,19 @@ mod tests {
 
     #[test]
     fn damaged_indexes_only_cost_time() {
-        let whole = Files::new(2_000);
-        let (index, times) = (whole.index.clone(), whole.times.clone());
-        let mut files = whole;
+        type Harm = fn(&mut Vec<u8>);
+        let harms: [(&str, Harm); 6] = [
+            ("missing", Vec::clear),
+            ("cut", |file| file.truncate(file.len() / 2 + 5)),
+            ("all ones", |file| file.fill(0xff)),
+            ("all zeros", |file| file.fill(0)),
+            ("moved", |file| file.rotate_left(4)),
+            ("in a wrong order", |file| file.rotate_left(1_200)),
+        ];
+        let mut files = Files::new(2_000);
+        let (index, times) = (files.index.clone(), files.times.clone());
         for (at, what) in [(0, "offsets"), (1, "times"), (2, "both")] {
-            let damage: [(&str, &dyn Fn(&mut Vec<u8>)); 6] = [
-                ("missing", &|file| file.clear()),
-                ("cut", &|file| file.truncate(file.len() / 2 + 5)),
-                ("all ones", &|file| file.fill(0xff)),
-                ("all zeros", &|file| file.fill(0)),
-                ("moved", &|file| file.rotate_left(4)),
-                ("in a wrong order", &|file| file.rotate_left(1_200)),
-            ];
-            for (how, harm) in damage {
+            for (how, harm) in harms {
                 (files.index, files.times) = (index.clone(), times.clone());
                 if at != 1 {
                     harm(&mut files.index);
