@@ -109,8 +109,8 @@ impl Shard {
     fn finish_read(&mut self, gathered: Gathering, fx: &mut Fx<Effect>) {
         let Gathering { read, outcomes, .. } = gathered;
         let bytes: u64 = outcomes.iter().map(readable_bytes).sum();
-        let failed = outcomes.iter().any(|outcome| outcome.result.is_err());
-        if let Some(wanted) = read.watch.filter(|wanted| bytes < *wanted && !failed) {
+        let urgent = outcomes.iter().any(is_urgent);
+        if let Some(wanted) = read.watch.filter(|wanted| bytes < *wanted && !urgent) {
             self.watch(&read, wanted - bytes);
         }
         answer_to(read.reply, Answer::Read(outcomes), fx);
@@ -244,6 +244,11 @@ impl Shard {
         }
         answer_to(reply, Answer::Sizes(dirs), fx);
     }
+}
+
+/// Whether a read is answered however few bytes there are.
+fn is_urgent(outcome: &ReadOutcome) -> bool {
+    outcome.result.as_ref().map_or(true, |readable| readable.more)
 }
 
 fn readable_bytes(outcome: &ReadOutcome) -> u64 {
