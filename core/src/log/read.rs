@@ -36,6 +36,15 @@ impl Log {
         }
     }
 
+    /// Where to go on looking when the segment of `plan` holds nothing at or past its offset: what
+    /// was there is gone (compaction leaves such gaps), and the next segment has what follows.
+    #[must_use]
+    pub fn read_further(&self, plan: &LocatePlan, upper: Offset) -> Option<LocatePlan> {
+        let at = self.segments.partition_point(|segment| segment.base <= plan.base);
+        let base = self.segments.get(at)?.base;
+        (base < upper).then(|| self.plan(at, Target::Offset(base), upper))
+    }
+
     /// Where to look for the first record below `upper` at or after `time`; `None` when no
     /// segment is young enough. One segment is looked at, as in Kafka
     /// (UnifiedLog.searchOffsetInLocalLog).

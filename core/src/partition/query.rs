@@ -43,6 +43,8 @@ pub enum LookupFor {
         answer: Box<Readable>,
         /// Bytes wanted.
         max_bytes: u32,
+        /// How far the reader may see.
+        upper: Offset,
     },
     /// The first record at or after a time.
     Time(Timestamp),
@@ -67,12 +69,13 @@ impl Partition {
         if part.offset < self.log.log_start() || part.offset > self.log.end() {
             return Err(ErrorCode::OffsetOutOfRange);
         }
-        match self.log.read(part.offset, self.visible(isolation)) {
+        let upper = self.visible(isolation);
+        match self.log.read(part.offset, upper) {
             Reading::Empty => Ok(Sought::Known(answer)),
             Reading::At(span) => Ok(Sought::Known(filled(answer, &span, part.max_bytes))),
             Reading::Locate(plan) => {
                 let answer = Box::new(answer);
-                let purpose = LookupFor::Read { answer, max_bytes: part.max_bytes };
+                let purpose = LookupFor::Read { answer, max_bytes: part.max_bytes, upper };
                 Ok(Sought::Lookup(Lookup { plan, purpose }))
             }
         }

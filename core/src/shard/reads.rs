@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::disk::What;
+use crate::log::locate::LocatePlan;
 use crate::mail::{DirSizes, LogSize, OffsetQuery, Read, ReadOutcome, Readable};
 use crate::partition::{Lookup, LookupFor, Sought, Watcher, completed};
 
@@ -183,8 +184,13 @@ impl Shard {
             Ok(_) => Err("a look-up answered with something else".to_owned()),
             Err(error) => Err(error.to_string()),
         };
+        let further = matches!(found, Ok(None)).then(|| self.further(done.id.owner, &lookup));
+        if let Some(plan) = further.flatten() {
+            let purpose = lookup.purpose;
+            return self.reads.look_up(done.id.owner, Lookup { plan, purpose }, asker, fx);
+        }
         match (asker, lookup.purpose) {
-            (Asker::Read { gathering, at }, LookupFor::Read { answer, max_bytes }) => {
+            (Asker::Read { gathering, at }, LookupFor::Read { answer, max_bytes, .. }) => {
                 let result = found
                     .map(|found| completed(*answer, max_bytes, &lookup.plan, found.as_ref()))
                     .map_err(|why| self.look_up_failed(now, &why, fx));
@@ -201,6 +207,13 @@ impl Shard {
             }
             (asker, _) => unreachable!("{asker:?} asked for something else"),
         }
+    }
+
+    /// Where a look-up that found nothing goes on, if it does.
+    fn further(&self, slot: u32, lookup: &Lookup) -> Option<LocatePlan> {
+        let LookupFor::Read { upper, .. } = lookup.purpose else { return None };
+        let partition = self.slots.get(slot).and_then(Slot::open)?;
+        partition.log().read_further(&lookup.plan, upper)
     }
 
     /// A read that fails is told to the operator and answered; whether the disk is broken, the

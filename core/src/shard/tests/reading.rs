@@ -125,3 +125,19 @@ fn a_read_does_not_wait_for_what_is_too_far_to_be_looked_for() {
     assert!(found.more && found.records.len() >= 1 << 20, "more than one look-up shows");
     assert!(!waits(&mut world, 0));
 }
+
+#[test]
+fn a_reader_passes_over_what_is_gone() {
+    let mut world = small_segments();
+    let batches: Vec<_> =
+        (0..9).map(|time| timed(&[1000 + time], TimestampType::CreateTime)).collect();
+    world.append(&batches);
+    let mut checkpoints = world.stop();
+    checkpoints.clean = false;
+    let middle = FilePath::new(0, "t-0/00000000000000000003.log");
+    assert!(world.disk.files.remove(&middle).is_some());
+    world.restart(checkpoints);
+    for offset in 3..=6 {
+        assert_eq!(world.bases(1, offset), [6, 7, 8], "from {offset}");
+    }
+}
