@@ -282,6 +282,9 @@ pub struct Readable {
     pub records: Records,
     /// Size of the first batch, which goes out whole when it is the first of the response.
     pub first_batch_len: u32,
+    /// More can be read after these bytes than one read gives: whoever waits for bytes has enough
+    /// (DelayedFetch, case "on an older segment").
+    pub more: bool,
     /// Aborted transactions that touch the range (read committed).
     pub aborted: Vec<(ProducerId, Offset)>,
     /// The client's log parts from ours: the greatest epoch we share and where it ended.

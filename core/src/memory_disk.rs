@@ -102,10 +102,7 @@ impl MemoryDisk {
     }
 
     fn read(&self, file: FileId, position: u64, len: u32) -> Bytes {
-        let content = self.files.get(&self.names[&file]).map_or(&[][..], Vec::as_slice);
-        let from = usize::try_from(position).unwrap().min(content.len());
-        let upto = (from + len as usize).min(content.len());
-        Bytes::copy_from_slice(&content[from..upto])
+        part(self.files.get(&self.names[&file]).map_or(&[], Vec::as_slice), position, len)
     }
 
     fn list(&self, path: &FilePath) -> Option<Vec<DirEntry>> {
@@ -146,6 +143,12 @@ impl MemoryDisk {
     }
 }
 
+fn part(content: &[u8], position: u64, len: u32) -> Bytes {
+    let from = usize::try_from(position).unwrap().min(content.len());
+    let upto = (from + len as usize).min(content.len());
+    Bytes::copy_from_slice(&content[from..upto])
+}
+
 fn is_at_or_below(path: &FilePath, folder: &FilePath) -> bool {
     let rest = path.path.strip_prefix(&*folder.path);
     path.dir == folder.dir && rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
@@ -171,7 +174,11 @@ impl ReadAt for Reader<'_> {
         Ok(self.disk.read(self.file, position, len))
     }
 
-    fn get(&mut self, path: &FilePath) -> Result<Option<Bytes>, IoError> {
-        Ok(self.disk.files.get(path).map(|data| Bytes::copy_from_slice(data)))
+    fn size(&mut self, path: &FilePath) -> Result<Option<u64>, IoError> {
+        Ok(self.disk.files.get(path).map(|data| data.len() as u64))
+    }
+
+    fn piece(&mut self, path: &FilePath, position: u64, len: u32) -> Result<Bytes, IoError> {
+        Ok(self.disk.files.get(path).map_or_else(Bytes::new, |data| part(data, position, len)))
     }
 }

@@ -333,7 +333,7 @@ impl Work for Fetch {
             match &part.result {
                 Ok(readable) => {
                     asked.available += readable.records.len() as u64;
-                    asked.urgent |= readable.diverging.is_some();
+                    asked.urgent |= readable.diverging.is_some() || readable.more;
                 }
                 Err(_) => asked.urgent = true,
             }

@@ -119,21 +119,69 @@ fn live_entries(bytes: &[u8]) -> usize {
     low
 }
 
-/// The file position from which to scan for `target` in a segment based at `base`, by the bytes
-/// of its offset index file. 0 when the index does not help.
-#[must_use]
-pub fn search(bytes: &[u8], base: Offset, target: Offset) -> u64 {
-    let relative = u32::try_from(target.minus(base)).unwrap_or(u32::MAX);
-    let mut low = 0;
-    let mut high = live_entries(bytes);
-    while low < high {
+/// A search ends with one read of at most this many bytes.
+const PIECE: u64 = 4096;
+
+/// The last entry of an index file that lies `below` a target, where those before it do so too.
+/// `read` gives up to so many bytes of the file at a position; `below` is told which entry it is
+/// asked for.
+fn last_below<E>(
+    size: u64,
+    entry_len: usize,
+    below: impl Fn(u64, &[u8]) -> bool,
+    mut read: impl FnMut(u64, u32) -> Result<Bytes, E>,
+) -> Result<Option<Bytes>, E> {
+    let len = entry_len as u64;
+    let (mut low, mut high) = (0, size / len);
+    while (high - low) * len > PIECE {
         let middle = low + (high - low) / 2;
-        match offset_entry(bytes, middle) {
-            Some(entry) if entry.relative <= relative => low = middle + 1,
-            _ => high = middle,
+        let raw = read(middle * len, u32::try_from(len).unwrap_or(u32::MAX))?;
+        if raw.len() == entry_len && below(middle, &raw) {
+            low = middle;
+        } else {
+            high = middle;
         }
     }
-    low.checked_sub(1).and_then(|at| offset_entry(bytes, at)).map_or(0, |e| u64::from(e.position))
+    let piece = read(low * len, u32::try_from((high - low) * len).unwrap_or(u32::MAX))?;
+    let entries = (low..).zip(piece.chunks_exact(entry_len));
+    let last = entries.take_while(|(at, raw)| below(*at, raw)).last();
+    Ok(last.map(|(_, raw)| piece.slice_ref(raw)))
+}
+
+/// The file position from which to scan for `target` in a segment based at `base`, by its offset
+/// index file of `size` bytes, of which `read` gives pieces. 0 when the index does not help.
+///
+/// # Errors
+/// What `read` said.
+pub fn search<E>(
+    size: u64,
+    base: Offset,
+    target: Offset,
+    read: impl FnMut(u64, u32) -> Result<Bytes, E>,
+) -> Result<u64, E> {
+    let below = |at: u64, raw: &[u8]| {
+        let live = |e: &OffsetEntry| at == 0 || e.relative > 0 || e.position > 0;
+        let near = |e: &OffsetEntry| i64::from(e.relative) <= target.minus(base);
+        offset_entry(raw, 0).is_some_and(|entry| live(&entry) && near(&entry))
+    };
+    let found = last_below(size, OFFSET_ENTRY, below, read)?;
+    Ok(found.and_then(|raw| offset_entry(&raw, 0)).map_or(0, |entry| entry.position.into()))
+}
+
+/// The last entry of a time index file of `size` bytes that is older than `time`.
+///
+/// # Errors
+/// What `read` said.
+pub fn search_times<E>(
+    size: u64,
+    time: Timestamp,
+    read: impl FnMut(u64, u32) -> Result<Bytes, E>,
+) -> Result<Option<TimeEntry>, E> {
+    let below = |at: u64, raw: &[u8]| {
+        let live = |e: &TimeEntry| at == 0 || e.relative > 0 || e.timestamp.0 > 0;
+        time_entry(raw).is_some_and(|entry| live(&entry) && entry.timestamp < time)
+    };
+    Ok(last_below(size, TIME_ENTRY, below, read)?.and_then(|raw| time_entry(&raw)))
 }
 
 /// Reads a whole offset index of a segment of `size` bytes; `None` if it cannot be trusted.
@@ -164,9 +212,9 @@ pub fn parse_times(bytes: &[u8]) -> Option<Vec<TimeEntry>> {
 mod tests {
     use super::*;
 
-    fn sample() -> Indexes {
+    fn sample(entries: u32) -> Indexes {
         let mut indexes = Indexes::default();
-        for at in 1..100_u32 {
+        for at in 1..=entries {
             indexes.offsets.push(OffsetEntry { relative: at * 10, position: at * 5000 });
             indexes.push_time(TimeEntry {
                 timestamp: Timestamp(i64::from(at) * 7),
@@ -176,24 +224,61 @@ mod tests {
         indexes
     }
 
+    /// Runs a search over `file`, and checks that it reads little of it.
+    fn over<T>(
+        file: &[u8],
+        search: impl FnOnce(u64, &mut dyn FnMut(u64, u32) -> Result<Bytes, ()>) -> Result<T, ()>,
+    ) -> T {
+        let mut bytes_read = 0;
+        let mut read = |position: u64, len: u32| {
+            let from = file.len().min(usize::try_from(position).unwrap());
+            let upto = file.len().min(from + len as usize);
+            bytes_read += upto - from;
+            Ok(Bytes::copy_from_slice(&file[from..upto]))
+        };
+        let found = search(file.len() as u64, &mut read).unwrap();
+        assert!(bytes_read < 4_500, "{bytes_read} bytes read");
+        found
+    }
+
     #[test]
     fn file_and_memory_agree() {
-        let indexes = sample();
-        let mut file = indexes.encode_offsets().to_vec();
-        for preallocated in [0, 800] {
-            file.resize(99 * OFFSET_ENTRY + preallocated, 0);
-            for relative in 0..1100 {
-                let from_file = search(&file, Offset(1000), Offset(1000 + i64::from(relative)));
-                assert_eq!(from_file, u64::from(indexes.position_for(relative)), "{relative}");
+        for entries in [1, 99, 341, 342, 512, 513, 5_000] {
+            let indexes = sample(entries);
+            let (mut offsets, mut times) =
+                (indexes.encode_offsets().to_vec(), indexes.encode_times().to_vec());
+            for zeros in [0, 5, 7_200] {
+                offsets.resize(offsets.len() + zeros, 0);
+                times.resize(times.len() + zeros, 0);
+                for at in (0..=entries + 1).step_by(1 + entries as usize / 300) {
+                    let target = at * 10 + 3;
+                    let found = over(&offsets, |size, read| {
+                        search(size, Offset(1000), Offset(1000 + i64::from(target)), read)
+                    });
+                    assert_eq!(found, u64::from(indexes.position_for(target)), "{at} of {entries}");
+                    let time = Timestamp(i64::from(at) * 7 + 1);
+                    let found = over(&times, |size, read| search_times(size, time, read));
+                    let before = at.min(entries).checked_sub(1).map(|at| at as usize);
+                    let expected = before.map(|at| indexes.times[at]);
+                    assert_eq!(found, expected, "{at} of {entries}");
+                }
             }
         }
-        assert_eq!(search(&[], Offset(0), Offset(5)), 0);
-        assert_eq!(search(&[1, 2, 3], Offset(0), Offset(5)), 0);
+    }
+
+    #[test]
+    fn what_is_too_short_does_not_help() {
+        for file in [&[][..], &[1, 2, 3]] {
+            assert_eq!(over(file, |size, read| search(size, Offset(0), Offset(5), read)), 0);
+            assert_eq!(over(file, |size, read| search_times(size, Timestamp(5), read)), None);
+        }
+        let short: Result<u64, ()> = search(80_000, Offset(0), Offset(5), |_, _| Ok(Bytes::new()));
+        assert_eq!(short, Ok(0), "the file was cut since its size was asked for");
     }
 
     #[test]
     fn times_lead_to_positions_before_them() {
-        let indexes = sample();
+        let indexes = sample(99);
         assert_eq!(indexes.position_for_time(Timestamp(1)), 0);
         assert_eq!(indexes.position_for_time(Timestamp(8)), 5000);
         assert_eq!(parse_times(&indexes.encode_times()).unwrap(), indexes.times);
@@ -201,7 +286,7 @@ mod tests {
 
     #[test]
     fn damage_is_noticed() {
-        let file = sample().encode_offsets();
+        let file = sample(99).encode_offsets();
         assert!(parse_offsets(&file, 1 << 20).is_some());
         assert!(parse_offsets(&file, 100).is_none());
         let mut swapped = file.to_vec();

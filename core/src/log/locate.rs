@@ -7,6 +7,7 @@ use bytes::Bytes;
 use dohle_wire::id::{Offset, Timestamp};
 use dohle_wire::record::{BATCH_HEADER_LEN, BatchHeader};
 
+use super::index::{self, TimeEntry};
 use crate::disk::{FileId, FilePath, IoError};
 
 /// What to look for in one segment.
@@ -26,9 +27,18 @@ pub struct LocatePlan {
     pub size: u64,
     /// What is wanted.
     pub target: Target,
-    /// Batches that reach past this offset are out of bounds; `i64::MAX` when the whole segment
-    /// may be read.
+    /// Batches that end before this offset are deleted: no time is found in them.
+    pub lower: Offset,
+    /// Batches that reach past this offset are out of bounds.
     pub upper: Offset,
+    /// Where the segment ends: every batch in it does so at or before this offset.
+    pub next: Offset,
+}
+
+impl LocatePlan {
+    fn offset(&self, entry: TimeEntry) -> Offset {
+        self.base.plus(i64::from(entry.relative))
+    }
 }
 
 /// What a plan looks for.
@@ -36,7 +46,7 @@ pub struct LocatePlan {
 pub enum Target {
     /// The first batch that ends past this offset.
     Offset(Offset),
-    /// The first batch with a record at or after this time; its bytes come along.
+    /// The first batch with a record at or after this time; see [`Located::batches`].
     Timestamp(Timestamp),
 }
 
@@ -51,8 +61,11 @@ pub struct Located {
     pub base: Offset,
     /// Where readable bytes end: the first batch at or past `upper`, or the segment's size.
     pub end: u64,
-    /// The batch itself, when a time was looked for.
-    pub bytes: Option<Bytes>,
+    /// Batches below `upper` follow after `end`, in this segment or a later one.
+    pub more: bool,
+    /// When a time was looked for, the batches that may hold its first record: the one found and,
+    /// where that reaches below `lower`, the next one, since the record may be a deleted one.
+    pub batches: Vec<Bytes>,
 }
 
 /// How [`locate`] reads.
@@ -63,11 +76,17 @@ pub trait ReadAt {
     /// What the disk said.
     fn read(&mut self, position: u64, len: u32) -> Result<Bytes, IoError>;
 
-    /// The whole of a small file, none when it is not there.
+    /// The size of an index file, none when it is not there.
     ///
     /// # Errors
     /// What the disk said.
-    fn get(&mut self, path: &FilePath) -> Result<Option<Bytes>, IoError>;
+    fn size(&mut self, path: &FilePath) -> Result<Option<u64>, IoError>;
+
+    /// Up to `len` bytes of an index file at `position`; fewer only at its end.
+    ///
+    /// # Errors
+    /// What the disk said.
+    fn piece(&mut self, path: &FilePath, position: u64, len: u32) -> Result<Bytes, IoError>;
 }
 
 /// Carries out a plan. `None` when the target lies at or past `upper` or the end of the segment.
@@ -75,56 +94,68 @@ pub trait ReadAt {
 /// # Errors
 /// What the disk said, or that the segment does not hold batches where it should.
 pub fn locate(plan: &LocatePlan, read: &mut dyn ReadAt) -> Result<Option<Located>, IoError> {
-    let hinted = start(plan, read)?;
-    match walk(plan, hinted, read)? {
-        // An index that points past its target is damaged: the segment itself is right.
-        Walk::TooFar if hinted > 0 => walk(plan, 0, read).map(Walk::found),
-        walk => Ok(walk.found()),
+    let hint = hint(plan, read)?;
+    let mut headers = Headers { read, size: plan.size, piece: Bytes::new(), at: 0 };
+    let from = if holds(plan, &hint, &mut headers)? { hint.position } else { 0 };
+    match seek(&mut headers, from, plan.upper, |header| matches(plan, header))? {
+        Some((position, header)) => finish(plan, position, &header, &mut headers).map(Some),
+        None => Ok(None),
     }
 }
 
-enum Walk {
-    Found(Located),
-    Nothing,
-    TooFar,
+/// Where to start, by the indexes. They may be damaged: the segment itself is right.
+struct Hint {
+    position: u64,
+    /// The batch there begins at or before this offset.
+    reaches: Offset,
+    /// Everything up to this entry is older than the time looked for.
+    older: Option<TimeEntry>,
 }
 
-impl Walk {
-    fn found(self) -> Option<Located> {
-        match self {
-            Self::Found(located) => Some(located),
-            Self::Nothing | Self::TooFar => None,
-        }
-    }
-}
-
-fn start(plan: &LocatePlan, read: &mut dyn ReadAt) -> Result<u64, IoError> {
-    let Some(path) = &plan.index else {
-        return Ok(plan.from);
+fn hint(plan: &LocatePlan, read: &mut dyn ReadAt) -> Result<Hint, IoError> {
+    let Some(path) = &plan.index else { return Ok(by_memory(plan)) };
+    let (reaches, older) = match plan.target {
+        Target::Offset(target) => (target, None),
+        Target::Timestamp(time) => match older(plan, time, read)? {
+            Some(entry) if plan.offset(entry) > plan.lower => (plan.offset(entry), Some(entry)),
+            _ => (plan.lower.max(plan.base), None),
+        },
     };
-    let target = match plan.target {
+    let position = match read.size(path)? {
+        Some(size) => index::search(size, plan.base, reaches, |at, len| read.piece(path, at, len))?,
+        None => 0,
+    };
+    Ok(Hint { position, reaches, older })
+}
+
+fn by_memory(plan: &LocatePlan) -> Hint {
+    let reaches = match plan.target {
         Target::Offset(target) => target,
-        Target::Timestamp(time) => before_time(plan, time, read)?,
+        Target::Timestamp(_) => Offset(i64::MAX),
     };
-    let index = read.get(path)?.unwrap_or_default();
-    let position = super::index::search(&index, plan.base, target);
-    Ok(if position < plan.size { position } else { 0 })
+    Hint { position: plan.from, reaches, older: None }
 }
 
-/// An offset of the segment before which everything is older than `time`.
-fn before_time(
+fn older(
     plan: &LocatePlan,
     time: Timestamp,
     read: &mut dyn ReadAt,
-) -> Result<Offset, IoError> {
-    let file = match &plan.times {
-        Some(path) => read.get(path)?.unwrap_or_default(),
-        None => Bytes::new(),
-    };
-    let times = super::index::parse_times(&file).unwrap_or_default();
-    let after = times.partition_point(|entry| entry.timestamp < time);
-    let relative = after.checked_sub(1).map_or(0, |at| times[at].relative);
-    Ok(plan.base.plus(i64::from(relative)))
+) -> Result<Option<TimeEntry>, IoError> {
+    let Some(path) = &plan.times else { return Ok(None) };
+    let Some(size) = read.size(path)? else { return Ok(None) };
+    index::search_times(size, time, |at, len| read.piece(path, at, len))
+}
+
+/// Whether the segment bears a hint out.
+fn holds(plan: &LocatePlan, hint: &Hint, headers: &mut Headers<'_>) -> Result<bool, IoError> {
+    match headers.header(hint.position)? {
+        Some(first) if first.base_offset <= hint.reaches => {}
+        _ => return Ok(false),
+    }
+    let Some(entry) = hint.older.filter(|_| hint.position > 0) else { return Ok(true) };
+    let reached = |header: &BatchHeader| header.last_offset() >= plan.offset(entry);
+    let found = seek(headers, hint.position, Offset(i64::MAX), reached)?;
+    Ok(found.is_some_and(|(_, header)| header.max_timestamp == entry.timestamp))
 }
 
 /// Headers are read ahead in pieces of this size: an index interval and then some.
@@ -155,31 +186,32 @@ impl Headers<'_> {
     }
 }
 
-fn walk(plan: &LocatePlan, from: u64, read: &mut dyn ReadAt) -> Result<Walk, IoError> {
-    let mut headers = Headers { read, size: plan.size, piece: Bytes::new(), at: 0 };
-    let mut position = from;
+/// The first batch at or after `position` that `matches`, and ends at or before `upper`.
+fn seek(
+    headers: &mut Headers<'_>,
+    mut position: u64,
+    upper: Offset,
+    matches: impl Fn(&BatchHeader) -> bool,
+) -> Result<Option<(u64, BatchHeader)>, IoError> {
     while let Some(header) = headers.header(position)? {
-        if let (Target::Offset(target), true) = (plan.target, position == from && from > 0)
-            && header.base_offset > target
-        {
-            return Ok(Walk::TooFar);
+        if header.next_offset() > upper {
+            break;
         }
-        if header.next_offset() > plan.upper {
-            return Ok(Walk::Nothing);
-        }
-        if matches(plan.target, &header) {
-            return finish(plan, position, &header, &mut headers).map(Walk::Found);
+        if matches(&header) {
+            return Ok(Some((position, header)));
         }
         position += header.total_len() as u64;
     }
-    // A hint into the middle of a batch finds no header at once.
-    Ok(if position == from && from > 0 { Walk::TooFar } else { Walk::Nothing })
+    Ok(None)
 }
 
-fn matches(target: Target, header: &BatchHeader) -> bool {
-    match target {
-        Target::Offset(offset) => header.last_offset() >= offset,
-        Target::Timestamp(time) => header.max_timestamp >= time && !header.is_control(),
+fn matches(plan: &LocatePlan, header: &BatchHeader) -> bool {
+    let last = header.last_offset();
+    match plan.target {
+        Target::Offset(offset) => last >= offset,
+        Target::Timestamp(time) => {
+            header.max_timestamp >= time && last >= plan.lower && !header.is_control()
+        }
     }
 }
 
@@ -189,34 +221,203 @@ fn finish(
     header: &BatchHeader,
     headers: &mut Headers<'_>,
 ) -> Result<Located, IoError> {
-    let batch_len = u32::try_from(header.total_len()).unwrap_or(u32::MAX);
-    let bytes = match plan.target {
-        Target::Offset(_) => None,
-        Target::Timestamp(_) => Some(headers.read.read(position, batch_len)?),
+    let batches = match plan.target {
+        Target::Offset(_) => Vec::new(),
+        Target::Timestamp(_) => candidates(plan, position, header, headers)?,
     };
-    let end = visible_end(plan, position, header, headers)?;
-    Ok(Located { position, batch_len, base: header.base_offset, end, bytes })
+    let (end, more) = visible_end(plan, position, header, headers)?;
+    let batch_len = batch_len(header);
+    Ok(Located { position, batch_len, base: header.base_offset, end, more, batches })
 }
 
-/// Readable bytes end with the segment, unless that reaches past `upper`.
+fn candidates(
+    plan: &LocatePlan,
+    position: u64,
+    header: &BatchHeader,
+    headers: &mut Headers<'_>,
+) -> Result<Vec<Bytes>, IoError> {
+    let mut batches = vec![headers.read.read(position, batch_len(header))?];
+    if header.base_offset < plan.lower {
+        let after = position + header.total_len() as u64;
+        let matching = |header: &BatchHeader| matches(plan, header);
+        if let Some((position, header)) = seek(headers, after, plan.upper, matching)? {
+            batches.push(headers.read.read(position, batch_len(&header))?);
+        }
+    }
+    Ok(batches)
+}
+
+fn batch_len(header: &BatchHeader) -> u32 {
+    u32::try_from(header.total_len()).unwrap_or(u32::MAX)
+}
+
+/// Readable bytes end with the segment, unless that reaches past `upper`. Also whether more is
+/// below `upper`.
 fn visible_end(
     plan: &LocatePlan,
     position: u64,
     header: &BatchHeader,
     headers: &mut Headers<'_>,
-) -> Result<u64, IoError> {
-    if plan.upper == Offset(i64::MAX) {
-        return Ok(plan.size);
+) -> Result<(u64, bool), IoError> {
+    if plan.next <= plan.upper {
+        return Ok((plan.size, plan.next < plan.upper));
     }
     let mut end = position + header.total_len() as u64;
     while let Some(next) = headers.header(end)? {
-        if next.next_offset() > plan.upper || end - position > MAX_WALK {
+        if next.next_offset() > plan.upper {
             break;
+        }
+        if end - position > MAX_WALK {
+            return Ok((end, true));
         }
         end += next.total_len() as u64;
     }
-    Ok(end)
+    Ok((end, false))
 }
 
-/// How far behind a bound is looked for: more than one read asks for.
+/// How far behind a batch a bound is looked for; for most reads that is all they want.
 const MAX_WALK: u64 = 1 << 20;
+
+#[cfg(test)]
+mod tests {
+    use dohle_wire::record::TimestampType::CreateTime;
+    use dohle_wire::record::{BatchBuilder, NoCodecs, set_max_timestamp};
+
+    use super::index::{Indexes, OffsetEntry};
+    use super::*;
+
+    const BASE: Offset = Offset(1_000);
+
+    /// A segment with its index files, counting what is read.
+    struct Files {
+        headers: Vec<BatchHeader>,
+        log: Vec<u8>,
+        index: Vec<u8>,
+        times: Vec<u8>,
+        bytes_read: usize,
+    }
+
+    impl Files {
+        /// `count` batches of ten offsets; times rise, but every third batch is late.
+        fn new(count: i64) -> Self {
+            let (mut headers, mut log) = (Vec::new(), Vec::new());
+            let mut indexes = Indexes::default();
+            for n in 0..count {
+                let mut builder = BatchBuilder::new(BASE.plus(n * 10));
+                for _ in 0..10 {
+                    builder.push(Timestamp(0), None, Some(&[7; 20]), &[]).unwrap();
+                }
+                let mut bytes = builder.build(&NoCodecs).unwrap().to_vec();
+                let time = Timestamp(5_000 + 10 * n - if n % 3 == 0 { 500 } else { 0 });
+                set_max_timestamp(&mut bytes, CreateTime, time).unwrap();
+                let relative = u32::try_from(n * 10 + 9).unwrap();
+                if n % 5 == 1 {
+                    let position = u32::try_from(log.len()).unwrap();
+                    indexes.offsets.push(OffsetEntry { relative, position });
+                    indexes.push_time(TimeEntry { timestamp: time, relative });
+                }
+                headers.push(BatchHeader::parse(&bytes).unwrap());
+                log.extend(bytes);
+            }
+            let (index, times) = (indexes.encode_offsets(), indexes.encode_times());
+            Self { headers, log, index: index.to_vec(), times: times.to_vec(), bytes_read: 0 }
+        }
+
+        fn plan(&self, target: Target) -> LocatePlan {
+            LocatePlan {
+                file: FileId(1),
+                base: BASE,
+                index: Some(FilePath::new(0, "index")),
+                times: Some(FilePath::new(0, "times")),
+                from: 0,
+                size: self.log.len() as u64,
+                target,
+                lower: BASE,
+                upper: Offset(i64::MAX),
+                next: self.headers.last().unwrap().next_offset(),
+            }
+        }
+
+        /// Holds look-ups for many targets against the plain list of batches; the most bytes that
+        /// one took.
+        fn check(&mut self, what: &str) -> usize {
+            let offsets = (0..=60).map(|n| Target::Offset(BASE.plus(n * 333)));
+            let times = (0..=60).map(|n| Target::Timestamp(Timestamp(4_000 + n * 340)));
+            let mut most = 0;
+            for target in offsets.chain(times) {
+                let plan = self.plan(target);
+                let expected = self.headers.iter().find(|header| matches(&plan, header));
+                let expected = expected.map(|header| header.base_offset);
+                self.bytes_read = 0;
+                let found = locate(&plan, self).unwrap().map(|found| found.base);
+                assert_eq!(found, expected, "{target:?} with {what}");
+                most = most.max(self.bytes_read);
+            }
+            most
+        }
+
+        fn side(&self, path: &FilePath) -> &Vec<u8> {
+            if &*path.path == "index" { &self.index } else { &self.times }
+        }
+
+        fn take(&mut self, whole: &[u8], position: u64, len: u32) -> Bytes {
+            let from = whole.len().min(usize::try_from(position).unwrap());
+            let upto = whole.len().min(from + len as usize);
+            self.bytes_read += upto - from;
+            Bytes::copy_from_slice(&whole[from..upto])
+        }
+    }
+
+    impl ReadAt for Files {
+        fn read(&mut self, position: u64, len: u32) -> Result<Bytes, IoError> {
+            let log = std::mem::take(&mut self.log);
+            let bytes = self.take(&log, position, len);
+            self.log = log;
+            Ok(bytes)
+        }
+
+        fn size(&mut self, path: &FilePath) -> Result<Option<u64>, IoError> {
+            Ok(Some(self.side(path).len() as u64).filter(|size| *size > 0))
+        }
+
+        fn piece(&mut self, path: &FilePath, position: u64, len: u32) -> Result<Bytes, IoError> {
+            let side = self.side(path).clone();
+            Ok(self.take(&side, position, len))
+        }
+    }
+
+    #[test]
+    fn look_ups_read_little() {
+        let mut files = Files::new(8_000);
+        let most = files.check("whole indexes");
+        assert!(most < 28_000, "{most} bytes read");
+        assert!(files.index.len() > 12_000 && files.times.len() > 12_000);
+    }
+
+    #[test]
+    fn damaged_indexes_only_cost_time() {
+        type Harm = fn(&mut Vec<u8>);
+        let harms: [(&str, Harm); 6] = [
+            ("missing", Vec::clear),
+            ("cut", |file| file.truncate(file.len() / 2 + 5)),
+            ("all ones", |file| file.fill(0xff)),
+            ("all zeros", |file| file.fill(0)),
+            ("moved", |file| file.rotate_left(4)),
+            ("in a wrong order", |file| file.rotate_left(1_200)),
+        ];
+        let mut files = Files::new(2_000);
+        let (index, times) = (files.index.clone(), files.times.clone());
+        for (at, what) in [(0, "offsets"), (1, "times"), (2, "both")] {
+            for (how, harm) in harms {
+                (files.index, files.times) = (index.clone(), times.clone());
+                if at != 1 {
+                    harm(&mut files.index);
+                }
+                if at != 0 {
+                    harm(&mut files.times);
+                }
+                files.check(&format!("{what} {how}"));
+            }
+        }
+    }
+}

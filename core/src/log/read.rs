@@ -36,8 +36,18 @@ impl Log {
         }
     }
 
+    /// Where to go on looking when the segment of `plan` holds nothing at or past its offset: what
+    /// was there is gone (compaction leaves such gaps), and the next segment has what follows.
+    #[must_use]
+    pub fn read_further(&self, plan: &LocatePlan, upper: Offset) -> Option<LocatePlan> {
+        let at = self.segments.partition_point(|segment| segment.base <= plan.base);
+        let base = self.segments.get(at)?.base;
+        (base < upper).then(|| self.plan(at, Target::Offset(base), upper))
+    }
+
     /// Where to look for the first record below `upper` at or after `time`; `None` when no
-    /// segment is young enough.
+    /// segment is young enough. One segment is looked at, as in Kafka
+    /// (UnifiedLog.searchOffsetInLocalLog).
     #[must_use]
     pub fn read_time(&self, time: Timestamp, upper: Offset) -> Option<LocatePlan> {
         let at = self.segments.iter().position(|segment| segment.max_timestamp.0 >= time)?;
@@ -65,21 +75,22 @@ impl Log {
             base: segment.base,
             index: side(FileKind::Index),
             times: side(FileKind::TimeIndex).filter(|_| by_time),
-            from: if in_memory { hint(segment, target) } else { 0 },
+            from: if in_memory { hint(segment, target, self.log_start) } else { 0 },
             size: segment.size,
             target,
-            upper: if self.segment_next(at) <= upper { Offset(i64::MAX) } else { upper },
+            lower: self.log_start,
+            upper,
+            next: self.segment_next(at),
         }
     }
 }
 
-fn hint(segment: &Segment, target: Target) -> u64 {
-    match target {
-        Target::Offset(offset) => {
-            segment.relative(offset).map_or(0, |r| u64::from(segment.indexes.position_for(r)))
-        }
-        Target::Timestamp(time) => u64::from(segment.indexes.position_for_time(time)),
-    }
+fn hint(segment: &Segment, target: Target, lower: Offset) -> u64 {
+    let of = |offset| segment.relative(offset).map_or(0, |r| segment.indexes.position_for(r));
+    u64::from(match target {
+        Target::Offset(offset) => of(offset),
+        Target::Timestamp(time) => segment.indexes.position_for_time(time).max(of(lower)),
+    })
 }
 
 impl Span {
@@ -91,6 +102,7 @@ impl Span {
             position: found.position,
             available: found.end.saturating_sub(found.position),
             first_batch_len: found.batch_len,
+            more: found.more,
         }
     }
 

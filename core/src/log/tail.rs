@@ -43,6 +43,9 @@ pub struct Span {
     pub available: u64,
     /// Size of the first batch.
     pub first_batch_len: u32,
+    /// More may be read after these bytes, but not with them: it lies in a later segment, or
+    /// where they end was not looked for.
+    pub more: bool,
 }
 
 impl Tail {
@@ -83,6 +86,7 @@ impl Tail {
             position: first.position,
             available: last.position + u64::from(last.len) - first.position,
             first_batch_len: first.len,
+            more: self.batches[visible - 1].file != first.file,
         })
     }
 }
@@ -106,20 +110,21 @@ mod tests {
         tail
     }
 
-    fn check(from: i64, upper: i64, expect: Option<(u64, u64, u64)>) {
+    fn check(from: i64, upper: i64, expect: Option<(u64, u64, u64, bool)>) {
         let found = tail().find(Offset(from), Offset(upper));
-        let found = found.map(|span| (span.file.0, span.position, span.available));
+        let found = found.map(|span| (span.file.0, span.position, span.available, span.more));
         assert_eq!(found, expect, "from {from} upto {upper}");
     }
 
     #[test]
     fn spans_stay_in_one_file_and_below_the_bound() {
         check(10, 6000, None);
-        check(880, 6000, Some((1, 8800, 50200)));
-        check(885, 900, Some((1, 8800, 200)));
+        check(880, 6000, Some((1, 8800, 50200, true)));
+        check(880, 5900, Some((1, 8800, 50200, false)));
+        check(885, 900, Some((1, 8800, 200, false)));
         check(885, 889, None);
-        check(5899, 6000, Some((1, 58900, 100)));
-        check(5900, 6000, Some((2, 0, 1000)));
+        check(5899, 6000, Some((1, 58900, 100, true)));
+        check(5900, 6000, Some((2, 0, 1000, false)));
         check(6000, 6000, None);
     }
 }

@@ -43,6 +43,8 @@ pub enum LookupFor {
         answer: Box<Readable>,
         /// Bytes wanted.
         max_bytes: u32,
+        /// How far the reader may see.
+        upper: Offset,
     },
     /// The first record at or after a time.
     Time(Timestamp),
@@ -67,12 +69,13 @@ impl Partition {
         if part.offset < self.log.log_start() || part.offset > self.log.end() {
             return Err(ErrorCode::OffsetOutOfRange);
         }
-        match self.log.read(part.offset, self.visible(isolation)) {
+        let upper = self.visible(isolation);
+        match self.log.read(part.offset, upper) {
             Reading::Empty => Ok(Sought::Known(answer)),
             Reading::At(span) => Ok(Sought::Known(filled(answer, &span, part.max_bytes))),
             Reading::Locate(plan) => {
                 let answer = Box::new(answer);
-                let purpose = LookupFor::Read { answer, max_bytes: part.max_bytes };
+                let purpose = LookupFor::Read { answer, max_bytes: part.max_bytes, upper };
                 Ok(Sought::Lookup(Lookup { plan, purpose }))
             }
         }
@@ -92,6 +95,7 @@ impl Partition {
             log_start: self.log.log_start(),
             records: Records::Bytes(Bytes::new()),
             first_batch_len: 0,
+            more: false,
             aborted: Vec::new(),
             diverging: None,
         }
@@ -138,7 +142,7 @@ impl Partition {
         self.log.epochs().epoch_at(offset).unwrap_or(LeaderEpoch(-1))
     }
 
-    /// The record that a look-up by time found: the first of the batch that is young enough.
+    /// The record that a look-up by time found: the first that is young enough and not deleted.
     #[must_use]
     pub fn timed(
         &self,
@@ -146,9 +150,11 @@ impl Partition {
         located: Option<&Located>,
         codecs: &dyn Codecs,
     ) -> Option<FoundOffset> {
-        let batch = RawBatch::parse(located?.bytes.clone()?).ok()?;
-        let (offset, timestamp) = first_at(&batch, time, self.log.log_start(), codecs)?;
-        Some(FoundOffset { offset, timestamp, epoch: batch.header.partition_leader_epoch })
+        located?.batches.iter().find_map(|bytes| {
+            let batch = RawBatch::parse(bytes.clone()).ok()?;
+            let (offset, timestamp) = first_at(&batch, time, self.log.log_start(), codecs)?;
+            Some(FoundOffset { offset, timestamp, epoch: batch.header.partition_leader_epoch })
+        })
     }
 
     /// Where an epoch ended.
@@ -189,6 +195,7 @@ impl Partition {
 fn filled(mut answer: Readable, span: &Span, max_bytes: u32) -> Readable {
     answer.records = Records::Holes(vec![span.hole(max_bytes)]);
     answer.first_batch_len = span.first_batch_len;
+    answer.more = span.more;
     answer
 }
 

@@ -347,6 +347,7 @@ fn readable(slot: u32, len: u32) -> ReadOutcome {
         log_start: Offset(2),
         records: if len == 0 { Records::default() } else { Records::Holes(vec![hole]) },
         first_batch_len: len.min(800),
+        more: false,
         aborted: Vec::new(),
         diverging: None,
     });

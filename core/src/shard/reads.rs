@@ -1,6 +1,7 @@
 //! Fetches: reading several partitions, waiting for look-ups, watching for more.
 
 use super::*;
+use crate::log::locate::LocatePlan;
 use crate::mail::{DirSizes, LogSize, OffsetQuery, Read, ReadOutcome, Readable};
 use crate::partition::{Lookup, LookupFor, Sought, Watcher, completed};
 
@@ -108,8 +109,8 @@ impl Shard {
     fn finish_read(&mut self, gathered: Gathering, fx: &mut Fx<Effect>) {
         let Gathering { read, outcomes, .. } = gathered;
         let bytes: u64 = outcomes.iter().map(readable_bytes).sum();
-        let failed = outcomes.iter().any(|outcome| outcome.result.is_err());
-        if let Some(wanted) = read.watch.filter(|wanted| bytes < *wanted && !failed) {
+        let urgent = outcomes.iter().any(is_urgent);
+        if let Some(wanted) = read.watch.filter(|wanted| bytes < *wanted && !urgent) {
             self.watch(&read, wanted - bytes);
         }
         answer_to(read.reply, Answer::Read(outcomes), fx);
@@ -182,8 +183,13 @@ impl Shard {
             Ok(_) => Err("a look-up answered with something else".to_owned()),
             Err(error) => Err(error.to_string()),
         };
+        let further = matches!(found, Ok(None)).then(|| self.further(done.id.owner, &lookup));
+        if let Some(plan) = further.flatten() {
+            let purpose = lookup.purpose;
+            return self.reads.look_up(done.id.owner, Lookup { plan, purpose }, asker, fx);
+        }
         match (asker, lookup.purpose) {
-            (Asker::Read { gathering, at }, LookupFor::Read { answer, max_bytes }) => {
+            (Asker::Read { gathering, at }, LookupFor::Read { answer, max_bytes, .. }) => {
                 let result = found
                     .map(|found| completed(*answer, max_bytes, &lookup.plan, found.as_ref()))
                     .map_err(|why| self.look_up_failed(now, &why, fx));
@@ -200,6 +206,13 @@ impl Shard {
             }
             (asker, _) => unreachable!("{asker:?} asked for something else"),
         }
+    }
+
+    /// Where a look-up that found nothing goes on, if it does.
+    fn further(&self, slot: u32, lookup: &Lookup) -> Option<LocatePlan> {
+        let LookupFor::Read { upper, .. } = lookup.purpose else { return None };
+        let partition = self.slots.get(slot).and_then(Slot::open)?;
+        partition.log().read_further(&lookup.plan, upper)
     }
 
     /// A read that fails is told to the operator and answered; whether the disk is broken, the
@@ -243,6 +256,11 @@ impl Shard {
         }
         answer_to(reply, Answer::Sizes(dirs), fx);
     }
+}
+
+/// Whether a read is answered however few bytes there are.
+fn is_urgent(outcome: &ReadOutcome) -> bool {
+    outcome.result.as_ref().map_or(true, |readable| readable.more)
 }
 
 fn readable_bytes(outcome: &ReadOutcome) -> u64 {

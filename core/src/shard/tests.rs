@@ -20,6 +20,8 @@ use crate::mail::{
 };
 use crate::memory_disk::MemoryDisk;
 
+mod reading;
+
 const SESSION: SessionId = SessionId(5);
 
 struct World {

@@ -2,7 +2,7 @@
 //!
 //! Each unit has its own [`UnitDisk`], which keeps the contract of [`dohle_core::disk`]: page-cache
 //! writes, reads and look-ups happen inline; what may wait for a device goes to a small pool of
-//! threads, and whatever must not overtake it waits for it ([`order`]). All units and all senders
+//! threads, and whatever must not overtake it waits for it ([`order`], [`waiting`]). All units and all senders
 //! share one table of files ([`files`]).
 //!
 //! Must never know: what a log, a topic or a request is.
@@ -13,6 +13,7 @@ mod lock;
 mod ops;
 mod order;
 mod unit_disk;
+mod waiting;
 
 pub use blocking::Pool;
 pub use files::Files;

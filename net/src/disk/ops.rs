@@ -14,6 +14,7 @@ use dohle_wire::id::Timestamp;
 
 use super::files::{Files, Slot};
 use super::order::{Footprint, Manner};
+use super::waiting::Touches;
 
 /// Parts of one vectored write; Linux takes at most 1024.
 const WRITE_PARTS: usize = 64;
@@ -29,9 +30,8 @@ pub(super) struct Job {
     pub(super) birth: u64,
 }
 
-impl Job {
-    /// What it touches, by the names of this moment.
-    pub(super) fn footprint(&self) -> Footprint {
+impl Touches for Job {
+    fn footprint(&self) -> Footprint {
         let of = |manner, path: &FilePath| Footprint {
             manner,
             dir: path.dir,
@@ -53,7 +53,9 @@ impl Job {
             DiskOp::Open { .. } | DiskOp::Close { .. } => unreachable!("these are never jobs"),
         }
     }
+}
 
+impl Job {
     fn slot_footprint(&self, manner: Manner) -> Footprint {
         let place = self.slot.as_ref().map(|slot| (slot.dir(), slot.path()));
         let (dir, path) = place.map_or((0, None), |(dir, path)| (dir, Some(path)));
@@ -320,13 +322,38 @@ fn find(
     let file = files.existing(slot).map_err(|why| io_error(&why, &slot.path()))?;
     let path = slot.path();
     let Some(file) = file else { return Err(IoError::Failed(format!("{path}: no such file"))) };
-    locate(plan, &mut Segment { files, file, path })
+    locate(plan, &mut Segment { files, file, path, side: None })
 }
 
 struct Segment<'a> {
     files: &'a Files,
     file: Arc<File>,
     path: Arc<str>,
+    /// The index that was asked for last.
+    side: Option<(FilePath, File)>,
+}
+
+impl Segment<'_> {
+    fn side(&mut self, path: &FilePath) -> io::Result<Option<&File>> {
+        if self.side.as_ref().is_none_or(|(known, _)| known != path) {
+            match File::open(self.files.path(path)?) {
+                Ok(file) => self.side = Some((path.clone(), file)),
+                Err(why) if why.kind() == io::ErrorKind::NotFound => return Ok(None),
+                Err(why) => return Err(why),
+            }
+        }
+        Ok(self.side.as_ref().map(|(_, file)| file))
+    }
+
+    fn side_size(&mut self, path: &FilePath) -> io::Result<Option<u64>> {
+        let file = self.side(path)?;
+        file.map(|file| file.metadata().map(|metadata| metadata.len())).transpose()
+    }
+
+    fn side_piece(&mut self, path: &FilePath, position: u64, len: u32) -> io::Result<Bytes> {
+        let file = self.side(path)?.ok_or(io::ErrorKind::NotFound)?;
+        read_at(file, position, len)
+    }
 }
 
 impl ReadAt for Segment<'_> {
@@ -334,8 +361,12 @@ impl ReadAt for Segment<'_> {
         read_at(&self.file, position, len).map_err(|why| io_error(&why, &self.path))
     }
 
-    fn get(&mut self, path: &FilePath) -> Result<Option<Bytes>, IoError> {
-        get(self.files, path).map_err(|why| io_error(&why, &path.path))
+    fn size(&mut self, path: &FilePath) -> Result<Option<u64>, IoError> {
+        self.side_size(path).map_err(|why| io_error(&why, &path.path))
+    }
+
+    fn piece(&mut self, path: &FilePath, position: u64, len: u32) -> Result<Bytes, IoError> {
+        self.side_piece(path, position, len).map_err(|why| io_error(&why, &path.path))
     }
 }
 

@@ -414,3 +414,60 @@ fn a_data_directory_is_used_once() {
     let below_a_file = lock_dir(&folder.path().join("file/data"));
     assert!(matches!(below_a_file, Err(LockError::Unusable { .. })), "{below_a_file:?}");
 }
+
+/// A segment is searched by its index files.
+#[test]
+fn a_position_is_found_by_the_indexes() {
+    use dohle_core::log::index::{Indexes, OffsetEntry, TimeEntry};
+    use dohle_core::log::locate::{LocatePlan, Target};
+    use dohle_wire::id::{Offset, Timestamp};
+    use dohle_wire::record::{BatchBuilder, NoCodecs};
+
+    let mut bench = Bench::new();
+    let file = bench.open(1, "t-0/0.log");
+    let mut indexes = Indexes::default();
+    let mut log = Vec::new();
+    for n in 0..3_000_u32 {
+        let mut builder = BatchBuilder::new(Offset(n.into()));
+        builder.push(Timestamp(n.into()), None, Some(b"value"), &[]).expect("it fits");
+        if n > 0 {
+            let position = u32::try_from(log.len()).expect("small");
+            indexes.offsets.push(OffsetEntry { relative: n, position });
+            indexes.push_time(TimeEntry { timestamp: Timestamp(n.into()), relative: n });
+        }
+        log.extend(builder.build(&NoCodecs).expect("it fits"));
+    }
+    let size = log.len() as u64;
+    let id = bench.id();
+    let data = vec![Bytes::from(log)];
+    bench.run(DiskOp::Write { id, file, position: 0, data }).expect("written");
+    for (path, data) in
+        [("t-0/0.index", indexes.encode_offsets()), ("t-0/0.timeindex", indexes.encode_times())]
+    {
+        let id = bench.id();
+        bench.run(DiskOp::Put { id, path: at(path), data, durable: false }).expect("put");
+    }
+    let by_offset = |n| Target::Offset(Offset(n));
+    let by_time = |n| Target::Timestamp(Timestamp(n));
+    for n in [0, 1, 2, 511, 512, 1_700, 2_999] {
+        for target in [by_offset(n), by_time(n)] {
+            let plan = LocatePlan {
+                file,
+                base: Offset(0),
+                index: Some(at("t-0/0.index")),
+                times: Some(at("t-0/0.timeindex")),
+                from: 0,
+                size,
+                target,
+                lower: Offset(0),
+                upper: Offset(3_000),
+                next: Offset(3_000),
+            };
+            let id = bench.id();
+            match bench.run(DiskOp::Locate { id, plan }) {
+                Ok(IoOk::Located(Some(found))) => assert_eq!(found.base, Offset(n), "{target:?}"),
+                other => panic!("{target:?}: {other:?}"),
+            }
+        }
+    }
+}

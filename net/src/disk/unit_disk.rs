@@ -1,6 +1,6 @@
 //! The disk of one unit: where its operations happen, and in which order.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -10,7 +10,8 @@ use dohle_core::time::Instant;
 use super::blocking::Pool;
 use super::files::Files;
 use super::ops::Job;
-use super::order::{Busy, Footprint, Manner};
+use super::order::{Footprint, Manner};
+use super::waiting::{Ready, Waiting};
 use crate::clock::Clock;
 
 /// A page-cache write that took longer than this waited for the device.
@@ -20,7 +21,7 @@ const SLOW_FOR: Duration = Duration::from_secs(1);
 
 /// An operation that was carried out elsewhere ended.
 pub struct Finished {
-    token: u64,
+    ticket: u64,
     done: IoDone,
 }
 
@@ -30,12 +31,7 @@ pub struct UnitDisk {
     pool: Arc<Pool>,
     clock: Clock,
     tell: Arc<dyn Fn(Finished) + Send + Sync>,
-    tokens: u64,
-    running: BTreeMap<u64, Footprint>,
-    busy: Busy,
-    waiting: VecDeque<Job>,
-    /// What the waiting operations touch.
-    queued: Busy,
+    waiting: Waiting<Job>,
     slow_until: BTreeMap<u16, Instant>,
 }
 
@@ -47,18 +43,7 @@ impl UnitDisk {
         clock: Clock,
         tell: Arc<dyn Fn(Finished) + Send + Sync>,
     ) -> Self {
-        Self {
-            files,
-            pool,
-            clock,
-            tell,
-            tokens: 0,
-            running: BTreeMap::new(),
-            busy: Busy::default(),
-            waiting: VecDeque::new(),
-            queued: Busy::default(),
-            slow_until: BTreeMap::new(),
-        }
+        Self { files, pool, clock, tell, waiting: Waiting::default(), slow_until: BTreeMap::new() }
     }
 
     /// Takes on one operation. A completion that is there at once goes to `done`.
@@ -68,12 +53,8 @@ impl UnitDisk {
             DiskOp::Close { file } => self.on_close(file),
             op => {
                 let job = self.job(op);
-                let print = job.footprint();
-                if self.busy.blocks(&print) || self.queued.blocks(&print) {
-                    self.queued.add(&print);
-                    self.waiting.push_back(job);
-                } else {
-                    self.start(job, print, done);
+                if let Some(ready) = self.waiting.admit(job) {
+                    self.start(ready, done);
                 }
             }
         }
@@ -82,25 +63,18 @@ impl UnitDisk {
     fn on_close(&mut self, file: FileId) {
         let Some(slot) = self.files.slot(file) else { return };
         let print = Footprint::of_content(slot.dir(), slot.path());
-        let settled = !self.busy.blocks(&print) && !self.queued.blocks(&print);
+        let settled = self.waiting.is_settled(&print);
         self.files.close(file, self.clock.mono(), settled);
     }
 
     /// Something ended on the pool: what waited for it goes on.
     pub fn on_finished(&mut self, finished: Finished, done: &mut impl FnMut(IoDone)) {
-        let print = self.running.remove(&finished.token);
-        let Some(print) = print else { unreachable!("an operation ends once") };
-        self.busy.remove(&print);
+        self.waiting.ends(finished.ticket);
         done(finished.done);
-        self.queued = Busy::default();
-        for job in std::mem::take(&mut self.waiting) {
-            // Names may have changed since it was emitted.
-            let print = job.footprint();
-            if self.busy.blocks(&print) || self.queued.blocks(&print) {
-                self.queued.add(&print);
-                self.waiting.push_back(job);
-            } else {
-                self.start(job, print, done);
+        while let Some(ready) = self.waiting.next() {
+            let print = ready.print.clone();
+            if self.start(ready, done) {
+                self.waiting.passed(&print);
             }
         }
     }
@@ -129,7 +103,9 @@ impl UnitDisk {
         Job { op, slot, birth: self.files.birth() }
     }
 
-    fn start(&mut self, job: Job, print: Footprint, done: &mut impl FnMut(IoDone)) {
+    /// Carries an operation out here, or hands it to the pool. Whether it has ended.
+    fn start(&mut self, ready: Ready<Job>, done: &mut impl FnMut(IoDone)) -> bool {
+        let Ready { job, print, ticket } = ready;
         if job.is_quick() && !self.is_slow(print.dir) {
             let began = self.clock.mono();
             done(job.run(&self.files));
@@ -137,14 +113,12 @@ impl UnitDisk {
             if print.manner == Manner::Content && took > SLOW {
                 self.slow_until.insert(print.dir, self.clock.mono().plus(SLOW_FOR));
             }
-            return;
+            return true;
         }
-        self.tokens += 1;
-        let token = self.tokens;
-        self.busy.add(&print);
-        self.running.insert(token, print);
+        self.waiting.begins(ticket, print);
         let (files, tell) = (Arc::clone(&self.files), Arc::clone(&self.tell));
-        self.pool.run(move || tell(Finished { token, done: job.run(&files) }));
+        self.pool.run(move || tell(Finished { ticket, done: job.run(&files) }));
+        false
     }
 
     fn is_slow(&mut self, dir: u16) -> bool {

@@ -313,8 +313,13 @@ impl ReadAt for SegmentReader<'_> {
         Ok(self.tree.read(self.inode, position, u64::from(len)))
     }
 
-    fn get(&mut self, path: &FilePath) -> Result<Option<Bytes>, IoError> {
-        Ok(self.tree.content(path).map(Bytes::copy_from_slice))
+    fn size(&mut self, path: &FilePath) -> Result<Option<u64>, IoError> {
+        Ok(self.tree.content(path).map(|content| content.len() as u64))
+    }
+
+    fn piece(&mut self, path: &FilePath, position: u64, len: u32) -> Result<Bytes, IoError> {
+        let inode = self.tree.find(path).ok_or_else(absent)?;
+        Ok(self.tree.read(inode, position, u64::from(len)))
     }
 }
 

@@ -175,6 +175,18 @@ fn errors_and_divergence_are_told_at_once() {
 }
 
 #[test]
+fn a_reader_far_behind_does_not_wait() {
+    let mut world = World::new();
+    let asked = world.ask(11, &fetch(11, 1_000, &[0, 1]));
+    let read = world.read();
+    let mut behind = readable(1, 100);
+    behind.result.as_mut().unwrap().more = true;
+    world.answer(read.reply, Answer::Read(vec![readable(0, 0), behind]));
+    let expected = [(0, ErrorCode::None, 0), (1, ErrorCode::None, 100)];
+    assert_eq!(told(&world.response::<FetchRequest>(asked)), expected);
+}
+
+#[test]
 fn unknown_partitions_are_told() {
     let mut world = World::new();
     let response = world.call(11, &fetch(11, 1, &[9]));
