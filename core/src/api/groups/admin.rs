@@ -2,9 +2,10 @@
 
 use dohle_wire::codec::{DecodeError, Reader};
 use dohle_wire::error::ErrorCode;
+use dohle_wire::message::describe_groups_response::DescribedGroup;
 use dohle_wire::message::{
     DeletableGroupResult, DeleteGroupsRequest, DeleteGroupsResponse, DescribeGroupsRequest,
-    DescribeGroupsResponse, DescribedGroup, DescribedGroupMember, ListGroupsRequest,
+    DescribeGroupsResponse, DescribedGroupMember, ListGroupsRequest,
     ListGroupsResponse, ListedGroup,
 };
 
