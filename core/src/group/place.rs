@@ -9,9 +9,9 @@ pub const OFFSETS_TOPIC: &str = "__consumer_offsets";
 /// (Kafka's `partitionFor`: the hash of a Java string, its absolute value, the remainder).
 #[must_use]
 pub fn partition_of(group: &str, partitions: i32) -> PartitionIndex {
-    let hash = group.encode_utf16().fold(0_i32, |hash, unit| {
-        hash.wrapping_mul(31).wrapping_add(i32::from(unit))
-    });
+    let hash = group
+        .encode_utf16()
+        .fold(0_i32, |hash, unit| hash.wrapping_mul(31).wrapping_add(i32::from(unit)));
     // The smallest number has no absolute value; Kafka takes 0 for it.
     PartitionIndex(hash.checked_abs().unwrap_or(0) % partitions.max(1))
 }

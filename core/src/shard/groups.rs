@@ -155,13 +155,7 @@ impl Shard {
         }
     }
 
-    fn step_ledger(
-        &mut self,
-        now: Now,
-        slot: u32,
-        input: coordinator::Input,
-        fx: &mut Fx<Effect>,
-    ) {
+    fn step_ledger(&mut self, now: Now, slot: u32, input: coordinator::Input, fx: &mut Fx<Effect>) {
         let Some(ledger) = self.ledgers.held.get_mut(&slot) else { return };
         let mut effects = std::mem::take(&mut self.ledgers.inner);
         ledger.coordinator.step(now, input, &mut effects);

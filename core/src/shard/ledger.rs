@@ -11,9 +11,7 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use dohle_wire::id::Offset;
-use dohle_wire::record::{
-    BatchBuilder, Codecs, NoCodecs, RawBatch, RecordIter, split_batches,
-};
+use dohle_wire::record::{BatchBuilder, Codecs, NoCodecs, RawBatch, RecordIter, split_batches};
 
 use crate::batch::CheckedBatch;
 use crate::disk::{DiskOp, IoDone, IoId, IoOk, What};

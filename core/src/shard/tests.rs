@@ -20,6 +20,7 @@ use crate::mail::{
 };
 use crate::memory_disk::MemoryDisk;
 
+mod groups;
 mod reading;
 
 const SESSION: SessionId = SessionId(5);

@@ -5,8 +5,8 @@ use dohle_wire::error::ErrorCode;
 use dohle_wire::message::describe_groups_response::DescribedGroup;
 use dohle_wire::message::{
     DeletableGroupResult, DeleteGroupsRequest, DeleteGroupsResponse, DescribeGroupsRequest,
-    DescribeGroupsResponse, DescribedGroupMember, ListGroupsRequest,
-    ListGroupsResponse, ListedGroup,
+    DescribeGroupsResponse, DescribedGroupMember, ListGroupsRequest, ListGroupsResponse,
+    ListedGroup,
 };
 
 use super::{Form, GroupAnswer, GroupCall, GroupRequest, ODD, shared};

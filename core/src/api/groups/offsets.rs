@@ -18,9 +18,7 @@ use dohle_wire::message::{
 use super::{Form, GroupAnswer, GroupCall, GroupRequest, ODD, shared};
 use crate::api::lookup::TopicKey;
 use crate::api::{Begun, Ctx, Outcome, reply};
-use crate::group::request::{
-    Caller, Commit, CommitPart, Committed, DeleteOffsets, Fetch, Found,
-};
+use crate::group::request::{Caller, Commit, CommitPart, Committed, DeleteOffsets, Fetch, Found};
 
 /// First version of OffsetCommit and OffsetFetch that names topics by id.
 const IDS_FROM: i16 = 10;
@@ -170,10 +168,7 @@ fn only(request: OffsetFetchRequest) -> OffsetFetchRequestGroup {
 
 /// The partitions of topics that are known; committed offsets go by name, and may be there for
 /// topics that are not.
-fn partitions(
-    ctx: &Ctx<'_>,
-    wanted: &[(TopicKey, Vec<i32>)],
-) -> Vec<(Arc<str>, PartitionIndex)> {
+fn partitions(ctx: &Ctx<'_>, wanted: &[(TopicKey, Vec<i32>)]) -> Vec<(Arc<str>, PartitionIndex)> {
     let mut partitions = Vec::new();
     for (key, indexes) in wanted {
         let Some(name) = name_of(ctx, key) else { continue };

@@ -1,0 +1,173 @@
+//! Coordinators on a shard's partitions: they learn from the log, answer when it is committed,
+//! and end with their partition.
+
+use dohle_wire::id::{Offset, PartitionIndex};
+
+use super::*;
+use crate::group::place::OFFSETS_TOPIC;
+use crate::group::request::{
+    Answer as GroupAnswer, Caller, Commit, CommitPart, Committed, Fetch, Join, Request,
+};
+
+const OFFSETS: u128 = 50;
+
+/// A node that has been asked for a coordinator.
+fn coordinating() -> World {
+    let mut world = World::new();
+    world.topic(OFFSETS_TOPIC, OFFSETS, &[("cleanup.policy", "compact")]);
+    world.topic("t", 1, &[]);
+    world
+}
+
+fn commit_of(offset: i64) -> Request {
+    commit_in("g", offset)
+}
+
+fn commit_in(group: &str, offset: i64) -> Request {
+    let value = Committed {
+        offset: Offset(offset),
+        leader_epoch: LeaderEpoch(0),
+        metadata: "".into(),
+        at: Timestamp(1_000),
+        expires: None,
+        topic_id: Some(topic_id(1)),
+    };
+    let partition = PartitionIndex(0);
+    let part = CommitPart { topic: "t".into(), topic_id: Some(topic_id(1)), partition, value };
+    let caller = Caller { group: group.into(), member: "".into(), instance: None, generation: -1 };
+    Request::Commit(Commit { caller, offsets: vec![part] })
+}
+
+fn join() -> Request {
+    Request::Join(Join {
+        group: "g".into(),
+        member: "".into(),
+        instance: None,
+        client_id: "c".into(),
+        client_host: "/h".into(),
+        session_timeout_ms: 10_000,
+        rebalance_timeout_ms: 60_000,
+        protocol_type: "consumer".into(),
+        protocols: vec![("range".into(), Bytes::new())],
+        needs_member_id: false,
+        can_skip_assignment: false,
+        reason: None,
+    })
+}
+
+impl World {
+    fn ask(&mut self, request: u64, what: Request) {
+        let reply = ReplyTo { session: SESSION, request, part: 0 };
+        let (seen, partition) = (self.image.offset, partition(OFFSETS));
+        self.mail(ToShard::Group { reply, seen, partition, request: Box::new(what) });
+    }
+
+    fn told(&mut self, request: u64) -> Option<GroupAnswer> {
+        match self.answers.remove(&request)? {
+            Answer::Group(answer) => Some(*answer),
+            other => panic!("{other:?}"),
+        }
+    }
+
+    fn fetched(&mut self) -> Option<i64> {
+        let partitions = Some(vec![("t".into(), PartitionIndex(0))]);
+        let fetch = Fetch { group: "g".into(), member: None, partitions };
+        self.ask(99, Request::Fetch(fetch));
+        match self.told(99) {
+            Some(GroupAnswer::Fetched(Ok(found))) => {
+                found.first().and_then(|(.., value)| value.as_ref()).map(|value| value.offset.0)
+            }
+            other => panic!("{other:?}"),
+        }
+    }
+}
+
+#[test]
+fn an_offset_is_committed_when_its_record_is() {
+    let mut world = coordinating();
+    world.held = Some(What::Append);
+    world.ask(1, commit_of(7));
+    assert_eq!(world.told(1), None);
+    world.ask(2, Request::List);
+    assert_eq!(world.told(2), None, "what is shown rests on it");
+    world.release();
+    assert_eq!(world.told(1), Some(GroupAnswer::Committed(Ok(vec![ErrorCode::None]))));
+    assert!(matches!(world.told(2), Some(GroupAnswer::Listed(Ok(groups))) if groups.len() == 1));
+    assert_eq!(world.fetched(), Some(7));
+}
+
+#[test]
+fn a_coordinator_learns_what_its_log_says() {
+    // More than the tail of a log remembers, so that look-ups are needed too.
+    for count in [3, 700] {
+        let mut world = coordinating();
+        for offset in 0..count {
+            world.ask(1, commit_of(offset));
+            world.told(1);
+        }
+        let checkpoints = world.stop();
+        world.restart(checkpoints);
+        assert_eq!(world.fetched(), Some(count - 1));
+    }
+}
+
+#[test]
+fn requests_wait_while_the_log_is_read() {
+    let mut world = coordinating();
+    world.ask(1, commit_of(7));
+    let checkpoints = world.stop();
+    world.held = Some(What::Load);
+    world.restart(checkpoints);
+    world.ask(2, commit_of(8));
+    assert_eq!(world.told(2), None);
+    world.release();
+    assert_eq!(world.told(2), Some(GroupAnswer::Committed(Ok(vec![ErrorCode::None]))));
+    assert_eq!(world.fetched(), Some(8));
+}
+
+#[test]
+fn whoever_waits_is_told_when_the_coordinator_ends() {
+    let gone = |world: &mut World, request| match world.told(request) {
+        Some(GroupAnswer::Joined(Err(refusal))) => refusal.code,
+        Some(GroupAnswer::Committed(Err(code))) => code,
+        other => panic!("{other:?}"),
+    };
+    let mut world = coordinating();
+    world.ask(1, join());
+    world.held = Some(What::Append);
+    world.ask(2, commit_in("other", 7));
+    world.mail(ToShard::Stop);
+    assert_eq!(gone(&mut world, 1), ErrorCode::NotCoordinator);
+    assert_eq!(gone(&mut world, 2), ErrorCode::NotCoordinator);
+    let mut world = coordinating();
+    world.ask(1, join());
+    world.disk.broken = true;
+    world.ask(2, commit_in("other", 7));
+    assert_eq!(gone(&mut world, 1), ErrorCode::NotCoordinator);
+    assert_eq!(gone(&mut world, 2), ErrorCode::NotCoordinator);
+    world.ask(3, commit_of(8));
+    assert_eq!(gone(&mut world, 3), ErrorCode::NotCoordinator);
+}
+
+#[test]
+fn the_initial_delay_is_a_deadline_of_the_shard() {
+    let mut world = coordinating();
+    world.ask(1, join());
+    assert_eq!(world.told(1), None);
+    let (at, _) = world.shard.deadline().expect("a join waits for others");
+    world.mono = at.0;
+    world.step(Input::Tick);
+    assert!(
+        matches!(world.told(1), Some(GroupAnswer::Joined(Ok(joined))) if joined.generation == 1)
+    );
+}
+
+#[test]
+fn offsets_of_a_deleted_topic_are_forgotten() {
+    let mut world = coordinating();
+    world.ask(1, commit_of(7));
+    assert_eq!(world.fetched(), Some(7));
+    world.drop_topic("t");
+    world.publish();
+    assert_eq!(world.fetched(), None);
+}
