@@ -3,28 +3,78 @@
 //!
 //! State: groups by name, each with its committed offsets and, when it has members, the classic
 //! protocol's state (members, generation, who waits in a join or sync). Inputs: requests, the end
-//! of a wait, topics that are gone, and records read back when the coordinator begins. Effects:
+//! of a wait, topics that are gone, and records read back before the coordinator begins. Effects:
 //! answers, and records to append with the answers that wait until they are committed.
 //!
 //! Durable facts change by [`GroupCoordinator::replay`] and by what is appended; sessions, joins
 //! and timers are soft and begin anew with the coordinator: everyone in a remembered generation
-//! gets a whole session timeout to say something (Kafka's `GroupCoordinatorShard`).
+//! gets a whole session timeout to say something (Kafka's `GroupCoordinatorShard`). What was
+//! decided counts at once; a coordinator whose records cannot be appended has to be thrown away.
 //!
-//! Invariants: the generation of a group never goes back (G1); a member is in at most one
-//! generation, and in a stable one has exactly the assignment that its leader gave (G2); a static
-//! instance stands for at most one member (G6); a request is answered once; an offset is shown
-//! only when it is committed (answers that show state leave behind what was appended before).
+//! Invariants: the generation of a group never goes back (G2); offsets are committed only by
+//! members of the current generation, or by anyone while there are none (G3); they end only by a
+//! request, with their topic, or long after the last one who could want them is gone (G9); a
+//! static instance stands for at most one member, and a member's id is not given twice (G7); a
+//! group that is stable or empty is what its records say (G8); every round of joins and syncs
+//! ends (G10). A request is answered once; what a coordinator shows (offsets, groups, assignments)
+//! leaves behind the records that it rests on.
 //!
 //! Must never know: wire versions, logs, offsets of its own partition, connections.
 
 pub mod classic;
+mod describe;
+mod ids;
+mod offsets;
 pub mod record;
 pub mod request;
+mod subscription;
+#[cfg(test)]
+mod tests;
 
-use crate::mail::ReplyTo;
+use std::collections::BTreeMap;
+use std::sync::Arc;
 
+use dohle_wire::error::ErrorCode;
+use dohle_wire::id::PartitionIndex;
+
+use self::classic::ClassicGroup;
+use self::ids::MemberIds;
+use self::offsets::Offsets;
 use self::record::Record;
-use self::request::Answer;
+use self::request::{Answer, Committed, GroupId, ListedGroup, Request};
+use crate::fx::Fx;
+use crate::mail::ReplyTo;
+use crate::time::{Deadline, Instant, Now, earlier};
+
+/// Limits and waits of all groups.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct GroupSettings {
+    /// `group.min.session.timeout.ms`.
+    pub min_session_timeout_ms: i32,
+    /// `group.max.session.timeout.ms`.
+    pub max_session_timeout_ms: i32,
+    /// `group.initial.rebalance.delay.ms`: the first members of a group wait so long for others.
+    pub initial_rebalance_delay_ms: i64,
+    /// `group.max.size`: most members of one group.
+    pub max_size: usize,
+    /// `offset.metadata.max.bytes`, which Kafka counts in characters.
+    pub offset_metadata_max_bytes: usize,
+    /// `offsets.retention.minutes`: offsets that nobody needs are kept so long.
+    pub offsets_retention_ms: i64,
+    /// `offsets.retention.check.interval.ms`: how often that is looked at.
+    pub offsets_retention_check_interval_ms: i64,
+}
+
+/// What a coordinator reacts to.
+#[derive(Clone, Debug)]
+pub enum Input {
+    /// Somebody asks for something.
+    Request(ReplyTo, Request),
+    /// The deadline passed.
+    Tick,
+    /// These topics were deleted.
+    TopicsGone(Vec<Arc<str>>),
+}
 
 /// What a coordinator wants done.
 #[derive(Clone, Debug, PartialEq)]
@@ -34,6 +84,275 @@ pub enum Effect {
     /// Append these records together; the answers leave once they, and everything appended
     /// before, are committed. Without records, only the latter.
     Commit(Vec<Record>, Vec<(ReplyTo, Answer)>),
-    /// Something that an operator should read: why a group rebalances.
+    /// Something that an operator should read: why a group rebalances, who makes its next
+    /// generation.
     Note(String),
+}
+
+/// What handlers work with, apart from their group.
+struct Ctx<'a> {
+    now: Now,
+    settings: &'a GroupSettings,
+    ids: &'a mut MemberIds,
+    fx: &'a mut Fx<Effect>,
+}
+
+impl Ctx<'_> {
+    fn answer(&mut self, reply: ReplyTo, answer: Answer) {
+        self.fx.push(Effect::Answer(reply, answer));
+    }
+
+    /// Answers once everything is committed that was appended so far.
+    fn answer_committed(&mut self, reply: ReplyTo, answer: Answer) {
+        self.fx.push(Effect::Commit(Vec::new(), vec![(reply, answer)]));
+    }
+
+    fn append(&mut self, records: Vec<Record>, answers: Vec<(ReplyTo, Answer)>) {
+        if !records.is_empty() || !answers.is_empty() {
+            self.fx.push(Effect::Commit(records, answers));
+        }
+    }
+
+    fn note(&mut self, text: String) {
+        self.fx.push(Effect::Note(text));
+    }
+}
+
+/// A group.
+#[derive(Clone, Debug)]
+pub struct Group {
+    classic: ClassicGroup,
+    offsets: Offsets,
+    /// Where it is in the coordinator's alarms.
+    alarm: Option<Instant>,
+}
+
+impl Group {
+    fn new(name: GroupId) -> Self {
+        Self { classic: ClassicGroup::new(name), offsets: Offsets::new(), alarm: None }
+    }
+
+    fn name(&self) -> &GroupId {
+        self.classic.name()
+    }
+
+    /// Its members and what they agreed on.
+    #[must_use]
+    pub fn classic(&self) -> &ClassicGroup {
+        &self.classic
+    }
+
+    /// Its committed offsets, by topic and partition.
+    pub fn offsets(&self) -> impl Iterator<Item = (&Arc<str>, PartitionIndex, &Committed)> {
+        self.offsets.iter().map(|((topic, index), value)| (topic, *index, value))
+    }
+
+    /// Whether nothing is known of it: there is no such group.
+    fn is_nothing(&self) -> bool {
+        self.offsets.is_empty() && self.classic.is_deserted() && !self.classic.is_recorded()
+    }
+}
+
+/// The coordinator of some groups.
+#[derive(Clone, Debug)]
+pub struct GroupCoordinator {
+    settings: Arc<GroupSettings>,
+    ids: MemberIds,
+    groups: BTreeMap<GroupId, Group>,
+    /// When groups have to be looked at, and why.
+    alarms: BTreeMap<(Instant, GroupId), &'static str>,
+    /// When old offsets are next looked for, once it has begun.
+    clean_up_at: Option<Instant>,
+}
+
+impl GroupCoordinator {
+    /// A coordinator that knows of no group. Ids of members come out of `seed`: each coordinator
+    /// needs its own, or the id of a member that has left is given out again.
+    #[must_use]
+    pub fn new(settings: Arc<GroupSettings>, seed: u64) -> Self {
+        Self {
+            settings,
+            ids: MemberIds::new(seed),
+            groups: BTreeMap::new(),
+            alarms: BTreeMap::new(),
+            clean_up_at: None,
+        }
+    }
+
+    /// Takes in a record that was read back. A later one on the same subject replaces it.
+    pub fn replay(&mut self, record: Record) {
+        let (Record::Offset { group: id, .. } | Record::Group { group: id, .. }) = &record;
+        let id = Arc::clone(id);
+        let group =
+            self.groups.entry(Arc::clone(&id)).or_insert_with_key(|id| Group::new(id.clone()));
+        match record {
+            Record::Offset { topic, partition, value: Some(value), .. } => {
+                group.offsets.insert((topic, partition), value);
+            }
+            Record::Offset { topic, partition, value: None, .. } => {
+                group.offsets.remove(&(topic, partition));
+            }
+            Record::Group { value: Some(value), .. } => {
+                group.classic = ClassicGroup::remembered(Arc::clone(&id), value);
+            }
+            Record::Group { value: None, .. } => group.classic = ClassicGroup::new(Arc::clone(&id)),
+        }
+        if group.is_nothing() {
+            self.groups.remove(&id);
+        }
+    }
+
+    /// All records are read back: members that are remembered have until the end of their session
+    /// to be heard of.
+    pub fn begin(&mut self, now: Now) {
+        let names: Vec<GroupId> = self.groups.keys().cloned().collect();
+        for name in &names {
+            if let Some(group) = self.groups.get_mut(name) {
+                group.classic.begin(now, self.settings.max_size);
+            }
+            self.settle(name);
+        }
+        self.clean_up_later(now);
+    }
+
+    /// Takes one input.
+    pub fn step(&mut self, now: Now, input: Input, fx: &mut Fx<Effect>) {
+        match input {
+            Input::Request(reply, request) => self.on_request(now, reply, request, fx),
+            Input::Tick => self.on_tick(now, fx),
+            Input::TopicsGone(topics) => self.on_topics_gone(now, &topics, fx),
+        }
+        self.invariants();
+    }
+
+    /// When the next tick is wanted.
+    #[must_use]
+    pub fn deadline(&self) -> Deadline {
+        let alarm = self.alarms.first_key_value().map(|((at, _), why)| (*at, *why));
+        earlier(alarm, self.clean_up_at.map(|at| (at, "offsets that nobody needs")))
+    }
+
+    /// The coordinator ends: its place is elsewhere, or the node stops. Whoever waits in a join or
+    /// sync is told with `code`; all groups are forgotten.
+    pub fn abandon(&mut self, code: ErrorCode, fx: &mut Fx<Effect>) {
+        for group in self.groups.values_mut() {
+            group.classic.abandon(code, fx);
+        }
+        self.groups.clear();
+        self.alarms.clear();
+        self.clean_up_at = None;
+    }
+
+    /// All groups.
+    pub fn groups(&self) -> impl Iterator<Item = (&GroupId, &Group)> {
+        self.groups.iter()
+    }
+
+    /// All groups, as ListGroups has them.
+    pub fn list(&self) -> Vec<ListedGroup> {
+        self.groups.values().map(Group::listed).collect()
+    }
+
+    /// Asserts what must always hold. A group asserts its own when it was touched.
+    pub fn invariants(&self) {
+        let (alarms, groups) = (self.alarms.len(), self.groups.len());
+        assert!(alarms <= groups, "{alarms} alarms of {groups} groups");
+    }
+
+    fn on_request(&mut self, now: Now, reply: ReplyTo, request: Request, fx: &mut Fx<Effect>) {
+        match &request {
+            Request::Join(it) => self.with(now, &it.group, fx, |group, ctx| {
+                group.classic.on_join(reply, it, ctx);
+            }),
+            Request::Sync(it) => self.with(now, &it.caller.group, fx, |group, ctx| {
+                group.classic.on_sync(reply, it, ctx);
+            }),
+            Request::Heartbeat(it) => self.with(now, &it.group, fx, |group, ctx| {
+                group.classic.on_heartbeat(reply, it, ctx);
+            }),
+            Request::Leave(it) => self.with(now, &it.group, fx, |group, ctx| {
+                group.classic.on_leave(reply, it, ctx);
+            }),
+            Request::Commit(it) => self.with(now, &it.caller.group, fx, |group, ctx| {
+                group.on_commit(reply, it, ctx);
+            }),
+            Request::Fetch(it) => self.with(now, &it.group, fx, |group, ctx| {
+                group.on_fetch(reply, it, ctx);
+            }),
+            Request::DeleteOffsets(it) => self.with(now, &it.group, fx, |group, ctx| {
+                group.on_delete_offsets(reply, it, ctx);
+            }),
+            Request::List => {
+                let answer = Answer::Listed(Ok(self.list()));
+                fx.push(Effect::Commit(Vec::new(), vec![(reply, answer)]));
+            }
+            Request::Describe(name) => self.with(now, name, fx, |group, ctx| {
+                group.on_describe(reply, ctx);
+            }),
+            Request::Delete(name) => self.with(now, name, fx, |group, ctx| {
+                group.on_delete(reply, ctx);
+            }),
+        }
+    }
+
+    /// Lets a group do something. One of which nothing is known afterwards is forgotten.
+    fn with(
+        &mut self,
+        now: Now,
+        name: &GroupId,
+        fx: &mut Fx<Effect>,
+        act: impl FnOnce(&mut Group, &mut Ctx<'_>),
+    ) {
+        let (settings, ids) = (&*self.settings, &mut self.ids);
+        let group = self.groups.entry(Arc::clone(name));
+        let group = group.or_insert_with_key(|name| Group::new(Arc::clone(name)));
+        act(group, &mut Ctx { now, settings, ids, fx });
+        self.settle(name);
+    }
+
+    /// A group was touched: sets its alarm.
+    fn settle(&mut self, name: &GroupId) {
+        let Some(group) = self.groups.get_mut(name) else { return };
+        group.classic.invariants();
+        let nothing = group.is_nothing();
+        let due = group.classic.due().filter(|_| !nothing);
+        if group.alarm != due.map(|(at, _)| at) {
+            if let Some(at) = group.alarm.take() {
+                self.alarms.remove(&(at, Arc::clone(name)));
+            }
+            if let Some((at, why)) = due {
+                group.alarm = Some(at);
+                self.alarms.insert((at, Arc::clone(name)), why);
+            }
+        }
+        if nothing {
+            self.groups.remove(name);
+        }
+    }
+
+    fn on_tick(&mut self, now: Now, fx: &mut Fx<Effect>) {
+        let due = self.alarms.keys().take_while(|(at, _)| *at <= now.mono);
+        let due: Vec<GroupId> = due.map(|(_, name)| Arc::clone(name)).collect();
+        for name in &due {
+            self.with(now, name, fx, |group, ctx| group.classic.on_tick(ctx));
+        }
+        if self.clean_up_at.is_some_and(|at| at <= now.mono) {
+            let names: Vec<GroupId> = self.groups.keys().cloned().collect();
+            names.iter().for_each(|name| self.with(now, name, fx, Group::clean_up));
+            self.clean_up_later(now);
+        }
+    }
+
+    fn clean_up_later(&mut self, now: Now) {
+        let interval_ms = self.settings.offsets_retention_check_interval_ms.max(1);
+        self.clean_up_at = Some(now.mono.plus_ms(interval_ms));
+    }
+
+    fn on_topics_gone(&mut self, now: Now, topics: &[Arc<str>], fx: &mut Fx<Effect>) {
+        let groups = self.groups.iter().filter(|(_, group)| group.has_offsets_of(topics));
+        let names: Vec<GroupId> = groups.map(|(name, _)| Arc::clone(name)).collect();
+        for name in &names {
+            self.with(now, name, fx, |group, ctx| group.forget_topics(topics, ctx));
+        }
+    }
 }

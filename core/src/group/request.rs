@@ -166,13 +166,16 @@ pub struct Synced {
     pub assignment: Bytes,
 }
 
+/// A member that leaves: its id (empty to go by the instance alone), its instance, its reason.
+pub type Leaver = (MemberId, Option<Arc<str>>, Option<Arc<str>>);
+
 /// Members that leave.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Leave {
     /// The group.
     pub group: GroupId,
-    /// Who: id (empty to go by the instance alone), instance, reason.
-    pub members: Vec<(MemberId, Option<Arc<str>>, Option<Arc<str>>)>,
+    /// Who.
+    pub members: Vec<Leaver>,
 }
 
 /// Offsets to keep.
@@ -206,7 +209,7 @@ pub struct Committed {
     pub leader_epoch: LeaderEpoch,
     /// Whatever the client wants to remember.
     pub metadata: Arc<str>,
-    /// When it was committed.
+    /// When it was committed; the coordinator stamps it, whatever a request says.
     pub at: Timestamp,
     /// When it may be forgotten, for old clients that say so.
     pub expires: Option<Timestamp>,
