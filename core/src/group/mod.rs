@@ -44,7 +44,10 @@ use self::ids::MemberIds;
 use self::offsets::Offsets;
 use self::record::Record;
 use self::request::{Answer, Committed, GroupId, ListedGroup, Request};
+<<<<<<< HEAD
 use crate::config::broker::BrokerConfig;
+=======
+>>>>>>> groups
 use crate::fx::Fx;
 use crate::mail::ReplyTo;
 use crate::time::{Deadline, Instant, Now, earlier};
@@ -68,6 +71,7 @@ pub struct GroupSettings {
     pub offsets_retention_check_interval_ms: i64,
 }
 
+<<<<<<< HEAD
 impl GroupSettings {
     /// As a broker's configs have them.
     #[must_use]
@@ -87,6 +91,8 @@ impl GroupSettings {
     }
 }
 
+=======
+>>>>>>> groups
 /// What a coordinator reacts to.
 #[derive(Clone, Debug)]
 pub enum Input {

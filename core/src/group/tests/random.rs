@@ -101,27 +101,24 @@ impl Schedule {
 
     fn step(&mut self) {
         let number = usize::try_from(self.roll(8)).unwrap();
-        match self.roll(100) {
-            0..=54 => self.go_on(number),
-            55..=66 => self.commit_some(),
-            67..=76 => {
+        match self.roll(400) {
+            0..=259 => self.go_on(number),
+            260..=309 => self.commit_some(),
+            310..=339 => {
                 let ms = self.roll(4_000);
                 self.world.wait(ms);
             }
-            77 => {
+            340 => {
                 let ms = self.roll(120_000);
                 self.world.wait(ms);
             }
-            78..=83 => self.lie(number),
-            84..=86 => {
-                let code = ErrorCode::UnknownMemberId;
-                self.clients[number].begin_anew(code);
-            }
-            87..=89 => self.leave(number),
-            90..=93 => self.fetch(number),
-            94 => self.manage(number),
-            95..=97 => self.by_hand(number),
-            98 => self.restart(),
+            341..=352 => self.lie(number),
+            353..=357 => self.clients[number].begin_anew(ErrorCode::UnknownMemberId),
+            358..=362 => self.leave(number),
+            363..=380 => self.fetch(number),
+            381..=384 => self.manage(number),
+            385..=390 => self.by_hand(number),
+            391 => self.restart(),
             _ => self.commit_all(),
         }
         self.check();
