@@ -44,10 +44,7 @@ use self::ids::MemberIds;
 use self::offsets::Offsets;
 use self::record::Record;
 use self::request::{Answer, Committed, GroupId, ListedGroup, Request};
-<<<<<<< HEAD
 use crate::config::broker::BrokerConfig;
-=======
->>>>>>> groups
 use crate::fx::Fx;
 use crate::mail::ReplyTo;
 use crate::time::{Deadline, Instant, Now, earlier};
