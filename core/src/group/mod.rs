@@ -68,7 +68,6 @@ pub struct GroupSettings {
     pub offsets_retention_check_interval_ms: i64,
 }
 
-<<<<<<< HEAD
 impl GroupSettings {
     /// As a broker's configs have them.
     #[must_use]
@@ -88,8 +87,6 @@ impl GroupSettings {
     }
 }
 
-=======
->>>>>>> groups
 /// What a coordinator reacts to.
 #[derive(Clone, Debug)]
 pub enum Input {
