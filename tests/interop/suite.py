@@ -24,6 +24,7 @@ from confluent_kafka.admin import (
 
 import broker as brokers
 from clients import ClientError, Confluent, Java, JavaError, Kcat, Tools
+from groups import GroupChecks
 from records import (
     Mismatch,
     Record,
@@ -57,7 +58,7 @@ def ends_of(records, partitions=PARTITIONS):
     return ends
 
 
-class Suite:
+class Suite(GroupChecks):
     def __init__(self, bootstrap, count, codecs, directory):
         self.count, self.codecs, self.directory = count, codecs, Path(directory)
         self.kcat, self.confluent = Kcat(bootstrap), Confluent(bootstrap, directory)
@@ -938,8 +939,10 @@ class Suite:
             groups[f"verifiable-producer-{codec}"] = lambda codec=codec: self.verifiable_codec(codec)
         for group in (self.topics_tool, self.create_delete, self.partitions, self.auto_create, self.configs_tool, self.configs,
                       self.offsets, self.delete_records, self.idempotent, self.acks, self.too_large, self.fetching,
-                      self.cluster_tools):
+                      self.cluster_tools, self.kcat_group, self.java_group, self.python_group, self.group_tool):
             groups[group.__name__.replace("_", "-")] = group
+        for strategy in ("range", "roundrobin", "cooperative-sticky"):
+            groups[f"confluent-group-{strategy}"] = lambda strategy=strategy: self.confluent_group(strategy)
         return groups
 
 

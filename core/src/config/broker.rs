@@ -29,6 +29,12 @@ pub const OUR_DEFAULTS: &[OurDefault] = &[
     always("log.dirs", "./dohle-data", "Kafka's temporary directory does not outlive a reboot"),
     always("node.id", "1", "Kafka demands one; a single node needs none of its own choosing"),
     always("process.roles", "broker,controller", "Kafka demands them; a node works by itself"),
+    OurDefault {
+        key: "group.initial.rebalance.delay.ms",
+        value: "100",
+        single_node_only: true,
+        reason: "where one starts a consumer by hand or in a test, three seconds are a long time",
+    },
     single("offsets.topic.replication.factor", "a topic cannot have more replicas than nodes"),
     single("share.coordinator.state.topic.min.isr", "one node has one in-sync replica"),
     single(
