@@ -18,7 +18,7 @@ use std::process::ExitCode;
 use clap::Subcommand;
 
 use self::out::Out;
-use self::segment::Wish;
+use self::segment::{Topic, Wish};
 
 /// What to do with the files of a data directory.
 #[derive(clap::Args, Debug)]
@@ -34,7 +34,8 @@ enum Command {
     /// Understands segments (.log), their indexes (.index, .timeindex, .txnindex), snapshots of
     /// producers (.snapshot) and of the metadata log (.checkpoint), checkpoints of offsets and
     /// epochs, quorum-state, meta.properties and partition.metadata. A folder stands for all of
-    /// these in it and below. Records of the metadata log are always decoded.
+    /// these in it and below. Records of the metadata log are always decoded and printed, those of
+    /// __consumer_offsets are decoded when records are printed.
     Dump(DumpArgs),
 }
 
@@ -176,7 +177,7 @@ fn one<W: Write>(path: &Path, args: &DumpArgs, out: &mut Out<W>) -> Result<bool,
     let base = base_offset(path);
     let printed = match kind {
         Kind::Segment => {
-            segment::dump(path, Wish { data: args.print_data, metadata: is_metadata(path) }, out)
+            segment::dump(path, Wish { data: args.print_data, topic: topic(path) }, out)
         }
         Kind::OffsetIndex => index::offsets(path, base, out),
         Kind::TimeIndex => index::times(path, base, out),
@@ -191,11 +192,15 @@ fn one<W: Write>(path: &Path, args: &DumpArgs, out: &mut Out<W>) -> Result<bool,
     Ok(true)
 }
 
-/// Whether a file holds records of the metadata log.
-fn is_metadata(path: &Path) -> bool {
-    let folder = path.parent().and_then(Path::file_name);
-    folder.is_some_and(|name| name == "__cluster_metadata-0")
-        || path.extension().is_some_and(|extension| extension == "checkpoint")
+/// The topic whose records a file holds.
+fn topic(path: &Path) -> Topic {
+    let folder = path.parent().and_then(Path::file_name).and_then(|name| name.to_str());
+    match folder.unwrap_or_default().rsplit_once('-') {
+        Some(("__cluster_metadata", "0")) => Topic::Metadata,
+        _ if path.extension().is_some_and(|extension| extension == "checkpoint") => Topic::Metadata,
+        Some(("__consumer_offsets", _)) => Topic::Groups,
+        _ => Topic::Other,
+    }
 }
 
 /// The offset that the name of a file starts with; 0 without one.

@@ -13,7 +13,7 @@ use dohle_wire::record::{
 use serde_json::{Value, json};
 
 use super::out::{Out, Row};
-use super::record;
+use super::record::{self, Content};
 
 /// Most bytes that a batch may take, and its records when decompressed: a damaged length must not
 /// ask for more memory than this.
@@ -24,8 +24,19 @@ const BATCH_LIMIT: usize = 512 << 20;
 pub(super) struct Wish {
     /// Print the records too.
     pub(super) data: bool,
-    /// The values are records of the metadata log.
-    pub(super) metadata: bool,
+    /// Whose records they are.
+    pub(super) topic: Topic,
+}
+
+/// What the records of a file are.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub(super) enum Topic {
+    /// Those of the metadata log.
+    Metadata,
+    /// Those of `__consumer_offsets`.
+    Groups,
+    /// Whatever clients wrote.
+    Other,
 }
 
 /// Prints the batches of a file; reports the first damage and stops there.
@@ -139,19 +150,14 @@ fn records<W: Write>(
             Ok(content) => content,
             Err(problem) => return Ok(Err(format!("record {index} of the batch: {problem}"))),
         };
-        if wish.data || wish.metadata || batch.header.is_control() {
+        if wish.data || wish.topic == Topic::Metadata || batch.header.is_control() {
             out.row("record", 1, &record_row(&batch.header, index, &found, content))?;
         }
     }
     Ok(Ok(()))
 }
 
-fn record_row(
-    header: &BatchHeader,
-    index: usize,
-    found: &Record<'_>,
-    content: Vec<(&'static str, Value)>,
-) -> Row {
+fn record_row(header: &BatchHeader, index: usize, found: &Record<'_>, content: Content) -> Row {
     let sequence = header.has_producer_id() && header.base_sequence.0 >= 0;
     let sequence = sequence
         .then(|| i32::try_from(index).ok().map(|index| header.base_sequence.plus(index).0))
@@ -167,11 +173,7 @@ fn record_row(
 }
 
 /// What a record says, or why it cannot be read.
-fn content(
-    header: &BatchHeader,
-    found: &Record<'_>,
-    wish: Wish,
-) -> Result<Vec<(&'static str, Value)>, String> {
+fn content(header: &BatchHeader, found: &Record<'_>, wish: Wish) -> Result<Content, String> {
     if header.is_control() {
         let (key, value) = (found.key.unwrap_or_default(), found.value.unwrap_or_default());
         return match ControlRecord::decode(key, value) {
@@ -180,10 +182,15 @@ fn content(
             Err(error) => Err(format!("a control record that cannot be read: {error}")),
         };
     }
-    if wish.metadata {
-        let (name, version, fields) = record::metadata(found.value.unwrap_or_default())?;
-        return Ok(vec![("type", json!(name)), ("version", json!(version)), ("data", fields)]);
+    match wish.topic {
+        Topic::Metadata => record::metadata(found.value.unwrap_or_default()),
+        Topic::Groups => record::group(found.key.unwrap_or_default(), found.value),
+        Topic::Other => Ok(plain(found)),
     }
+}
+
+/// A record as text.
+fn plain(found: &Record<'_>) -> Content {
     let text = |data: &[u8]| json!(String::from_utf8_lossy(data));
     let headers: Vec<Value> =
         found.headers.map(|each| json!([text(each.key), each.value.map(text)])).collect();
@@ -193,5 +200,5 @@ fn content(
     }
     content.push(("key", found.key.map_or(Value::Null, text)));
     content.push(("payload", found.value.map_or(Value::Null, text)));
-    Ok(content)
+    content
 }

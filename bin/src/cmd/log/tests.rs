@@ -6,7 +6,9 @@ use bytes::Bytes;
 use dohle_codec::NativeCodecs;
 use dohle_wire::Writer;
 use dohle_wire::id::{LeaderEpoch, Offset, ProducerEpoch, ProducerId, Sequence, Timestamp, Uuid};
-use dohle_wire::message::{MetadataRecord, TopicRecord};
+use dohle_wire::message::{
+    ConsumerGroupMetadataKey, GroupMetadataKey, GroupRecord, MetadataRecord, TopicRecord,
+};
 use dohle_wire::record::control::{ControlRecord, EndTransaction};
 use dohle_wire::record::{BatchBuilder, Compression, Header};
 use serde_json::{Value, json};
@@ -141,6 +143,37 @@ fn metadata_and_control_records_are_decoded() {
     let fields = json!({"name": "orders", "topicId": Uuid::from_u128(500).to_string()});
     assert_eq!(rows[1]["data"], fields);
     assert_eq!(rows[3]["control"], json!({"coordinatorEpoch": 3}));
+}
+
+#[test]
+fn records_of_groups_are_decoded() {
+    let key = GroupMetadataKey { group: "g".to_owned() };
+    let other = ConsumerGroupMetadataKey { group_id: "g".to_owned() };
+    let records = [
+        GroupRecord::GroupMetadata(key, Some(Default::default())),
+        GroupRecord::ConsumerGroupMetadata(other, None),
+    ];
+    let mut builder = BatchBuilder::new(Offset(0));
+    for record in records {
+        let (key, value) = record.encode().unwrap();
+        builder.push(Timestamp(1), Some(&key), value.as_deref(), &[]).unwrap();
+    }
+    let mut unreadable = BatchBuilder::new(Offset(2));
+    unreadable.push(Timestamp(1), None, Some(b"x"), &[]).unwrap();
+    let bytes =
+        [builder.build(&NativeCodecs).unwrap(), unreadable.build(&NativeCodecs).unwrap()].concat();
+    let name = "__consumer_offsets-49/00000000000000000000.log";
+    let folder = Folder::new().with(name, bytes);
+    let (rows, damages) = folder.dump(name, true);
+    assert_eq!(damages, 1);
+    assert_eq!(kinds(&rows), ["batch", "record", "record", "batch", "damage"]);
+    let first = ["type", "version", "key"].map(|name| rows[1][name].clone());
+    assert_eq!(first, [json!("GroupMetadata"), json!(3), json!({"group": "g"})]);
+    assert_eq!(rows[1]["data"]["generation"], 0);
+    let second = ["type", "key", "data"].map(|name| rows[2][name].clone());
+    assert_eq!(second, [json!("ConsumerGroupMetadata"), json!({"groupId": "g"}), json!(null)]);
+    let (rows, _) = folder.dump(name, false);
+    assert_eq!(kinds(&rows), ["batch", "batch", "damage"]);
 }
 
 #[test]

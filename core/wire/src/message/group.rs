@@ -203,8 +203,11 @@ impl GroupRecord {
         .transpose()
     }
 
-    /// Reads key and value to their ends; gives the record and the version of its value, which is
-    /// `None` if there is no value or the type is not known.
+    /// Reads key and value; gives the record and the version of its value, which is `None` if there
+    /// is no value or the type is not known.
+    ///
+    /// As in Kafka's `CoordinatorRecordSerde`, bytes behind the fields are no error, a version of the
+    /// value that does not exist is.
     pub fn decode(key: Bytes, value: Option<Bytes>) -> Result<(Self, Option<i16>), DecodeError> {
         let mut key = Reader::new(key);
         match key.i16()? {
@@ -234,7 +237,6 @@ fn known<K: Message, V: Message>(
     value: Option<Bytes>,
 ) -> Result<(GroupRecord, Option<i16>), DecodeError> {
     let fields = K::decode(&mut key, 0)?;
-    key.expect_end()?;
     let Some((version, value)) = value.map(read_prefixed).transpose()? else {
         return Ok((of(fields, None), None));
     };

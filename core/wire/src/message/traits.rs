@@ -106,11 +106,9 @@ pub(super) fn with_prefix(prefix: i16, bytes: &[u8]) -> Bytes {
     Bytes::from([&prefix.to_be_bytes(), bytes].concat())
 }
 
-/// Reads a message behind its version, to the end.
+/// Reads a message behind its version.
 pub(super) fn read_prefixed<M: Message>(bytes: Bytes) -> Result<(i16, M), DecodeError> {
     let mut r = Reader::new(bytes);
     let version = r.i16()?;
-    let message = M::decode(&mut r, version)?;
-    r.expect_end()?;
-    Ok((version, message))
+    Ok((version, M::decode(&mut r, version)?))
 }

@@ -220,7 +220,6 @@ fn records_of_groups_that_cannot_be_read_are_refused() {
     };
     check(&[], &[], DecodeError::Short { needed: 2, left: 0 });
     check(&[0, 2, 0x7f, 0xff], &[], DecodeError::Short { needed: 0x7fff, left: 0 });
-    check(&[0, 2, 0, 1, b'g', 0], &[], DecodeError::Trailing(1));
     let key = &[0, 2, 0, 1, b'g'];
     check(key, &[0], DecodeError::Short { needed: 2, left: 1 });
     check(key, &[0, 5, 0], DecodeError::NoVersion { message: "GroupMetadataValue", version: 5 });
@@ -231,9 +230,15 @@ fn records_of_groups_that_cannot_be_read_are_refused() {
     let needed = 15 * MAX;
     let read = GroupRecord::decode(Bytes::from_static(key), Some(Bytes::from(value)));
     assert_eq!(read, Err(DecodeError::Short { needed, left: 0 }));
-    let value = Bytes::from([&head[..], &[0, 0, 0, 0, 9]].concat());
-    let read = GroupRecord::decode(Bytes::from_static(key), Some(value));
-    assert_eq!(read, Err(DecodeError::Trailing(1)));
+}
+
+#[test]
+fn bytes_behind_the_fields_of_a_record_of_groups_are_skipped() {
+    let record = GroupRecord::GroupMetadata(Default::default(), Some(Default::default()));
+    let longer = |bytes: Bytes| Bytes::from([&bytes[..], b"more"].concat());
+    let (key, value) = record.encode().unwrap();
+    let read = GroupRecord::decode(longer(key), value.map(longer));
+    assert_eq!(read, Ok((record, Some(3))));
 }
 
 fn check_group_mutants<K: Message + Arbitrary, V: Message + Arbitrary>(
