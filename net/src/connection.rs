@@ -278,7 +278,7 @@ where
     fn send(&mut self, cx: &mut Context<'_>) -> Result<bool, End> {
         let mut moved = false;
         while !self.desk.out.is_empty() {
-            if !self.is_warm(cx) {
+            if !self.is_warm(cx)? {
                 return Ok(moved);
             }
             match self.transport.poll_send(cx, &mut self.desk.out) {
@@ -323,20 +323,20 @@ where
     }
 
     /// Whether what comes first may be sent without waiting for a disk.
-    fn is_warm(&mut self, cx: &mut Context<'_>) -> bool {
+    fn is_warm(&mut self, cx: &mut Context<'_>) -> Result<bool, End> {
         if let Some(warming) = &self.warming {
             let mut state = warming.state.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
             if !state.done {
                 state.waker = Some(cx.waker().clone());
-                return false;
+                return Ok(false);
             }
             drop(state);
             let len = warming.len;
             self.warming = None;
             self.desk.out.warmed(len);
-            return true;
+            return Ok(true);
         }
-        let Some(cold) = self.desk.out.cold() else { return true };
+        let Some(cold) = self.desk.out.cold().map_err(End::File)? else { return Ok(true) };
         let state = Arc::new(std::sync::Mutex::new(WarmState {
             done: false,
             waker: Some(cx.waker().clone()),
@@ -352,7 +352,7 @@ where
                 waker.wake();
             }
         }));
-        false
+        Ok(false)
     }
 
     /// Does what is due, and sets the timer for what is next.

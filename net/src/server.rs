@@ -17,11 +17,11 @@ use crate::budget::Budget;
 use crate::clock::Clock;
 use crate::connection::{Connection, End, Parts};
 use crate::desk::Switch;
-use crate::disk::Pool;
+use crate::disk::{Handed, Pool};
 use crate::entropy;
 use crate::hosts::{ControlUnit, ShardUnit};
 use crate::limits::Seat;
-use crate::note::Seldom;
+use crate::note::{More, Seldom};
 use crate::post::Post;
 use crate::rt;
 use crate::transport::Plain;
@@ -212,24 +212,12 @@ impl Switch for Arc<Server> {
         self.control.helper().poke();
     }
 
-    fn file(&self, id: FileId) -> io::Result<Arc<std::fs::File>> {
+    fn file(&self, id: FileId) -> io::Result<Handed> {
         self.post.files.handed_out(id)
     }
 
     fn offload(&self, job: Box<dyn FnOnce() + Send>) {
         self.pool.run(job);
-    }
-}
-
-/// How many like lines were left out.
-struct More(u64);
-
-impl std::fmt::Display for More {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self.0 {
-            0 => Ok(()),
-            count => write!(f, " ({count} more of these since the last line)"),
-        }
     }
 }
 

@@ -14,6 +14,7 @@ use dohle_core::time::{Deadline, Now};
 use dohle_wire::codec::{Hole, Part};
 
 use super::*;
+use crate::disk::Handed;
 use crate::testing::stream::{Far, Near, pair};
 use crate::testing::{Dice, Folder};
 
@@ -132,9 +133,9 @@ impl Switch for Arc<ToySwitch> {
 
     fn to_control(&self, _mail: ToControl) {}
 
-    fn file(&self, id: FileId) -> io::Result<Arc<File>> {
+    fn file(&self, id: FileId) -> io::Result<Handed> {
         let file = self.file.clone().filter(|_| id == FileId(1));
-        file.ok_or_else(|| io::ErrorKind::NotFound.into())
+        file.map(Handed::from).ok_or_else(|| io::ErrorKind::NotFound.into())
     }
 
     fn offload(&self, job: Box<dyn FnOnce() + Send>) {

@@ -15,7 +15,7 @@ mod order;
 mod unit_disk;
 
 pub use blocking::Pool;
-pub use files::Files;
+pub use files::{Files, Handed};
 pub use lock::{DirLock, LockError, lock_dir};
 pub use unit_disk::{Finished, UnitDisk};
 

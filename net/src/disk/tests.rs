@@ -246,7 +246,8 @@ fn a_range_outlives_its_file() {
     let remove = DiskOp::Remove { id: bench.id(), path: at("t-0") };
     bench.run(remove).expect("removed");
     let mut buffer = [0; 7];
-    let handed = bench.files.handed_out(file).expect("it lingers");
+    let handed = bench.files.handed_out(file).and_then(|handed| handed.file());
+    let handed = handed.expect("it lingers");
     std::os::unix::fs::FileExt::read_exact_at(&*handed, &mut buffer, 0).expect("readable");
     assert_eq!(&buffer, b"payload");
     let expiry = bench.disk.deadline().expect("it does not linger for ever");
