@@ -70,6 +70,11 @@ impl<M: Machine<Input = Input, Effect = Effect>, S: Switch> Desk<M, S> {
         !self.paused && self.end.is_none() && may_read(&self.out)
     }
 
+    /// Whether the session has enough to do.
+    pub(crate) fn is_paused(&self) -> bool {
+        self.paused
+    }
+
     /// Gives the session a frame, after the metadata if there is news. Whether it wants more.
     pub(crate) fn on_frame(&mut self, frame: Bytes) -> bool {
         self.catch_up();
@@ -139,9 +144,10 @@ impl<M: Machine<Input = Input, Effect = Effect>, S: Switch> Desk<M, S> {
             match part {
                 Part::Bytes(bytes) => self.out.push_bytes(bytes),
                 Part::Hole(hole) => {
-                    let pushed = self.switch.file(FileId(hole.file)).and_then(|file| {
-                        self.out.push_range(file, hole.position, hole.len.into())
-                    });
+                    let pushed = self
+                        .switch
+                        .file(FileId(hole.file))
+                        .and_then(|file| self.out.push_range(file, hole.position, hole.len.into()));
                     // The frame's length is promised: without its bytes the stream is over.
                     if let Err(why) = pushed {
                         self.end = Some(End::File(why));
