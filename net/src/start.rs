@@ -50,7 +50,8 @@ pub struct StartOptions {
     pub config: BrokerConfig,
     /// The cluster's id, should this node have to form a new one; none for a random id.
     pub cluster_id: Option<Uuid>,
-    /// Whether SIGINT and SIGTERM stop the node (a second one ends the process at once).
+    /// Whether SIGINT and SIGTERM stop the node (a second one, at least a second later, ends the
+    /// process at once).
     pub signals: bool,
 }
 
@@ -226,13 +227,13 @@ impl Node {
             .map_err(|why| NodeError::System { what: "listening for signals", why })?;
         let (control, poke) = (Arc::clone(&self.control), Arc::clone(&self.control_poke));
         runtime.spawn(async move {
-            let name = signals.next().await;
-            tracing::info!("{name}: stopping; a second signal ends the process at once");
+            let first = signals.next().await.name();
+            tracing::info!("{first}: stopping; another one, later, ends the process at once");
             control.push(Input::Shutdown);
             poke.poke();
-            let name = signals.next().await;
-            tracing::warn!("{name} again: ending without a clean stop");
-            std::process::exit(130);
+            let second = signals.second().await;
+            tracing::warn!("{} again: ending without a clean stop", second.name());
+            std::process::exit(second.exit_code());
         });
         Ok(())
     }
