@@ -2,8 +2,10 @@
 
 use std::fs;
 use std::io::{BufRead as _, BufReader, Write as _};
+use std::net::TcpStream;
 use std::path::PathBuf;
 use std::process::{Child, Command, Output, Stdio};
+use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
@@ -18,13 +20,18 @@ struct Broker {
 
 impl Broker {
     fn start(name: &str) -> Self {
+        Self::start_with(name, Command::new(DOHLE))
+    }
+
+    /// `command` is `dohle`, somehow.
+    fn start_with(name: &str, mut command: Command) -> Self {
         let folder = std::env::temp_dir().join(format!("dohle-cli-{name}-{}", std::process::id()));
         fs::create_dir_all(&folder).unwrap();
-        let mut process = Command::new(DOHLE)
+        let mut process = command
             .args(["start", "--listen", "127.0.0.1:0", "--data"])
             .arg(folder.join("data"))
             .stdout(Stdio::piped())
-            .stderr(Stdio::null())
+            .stderr(fs::File::create(folder.join("stderr")).unwrap())
             .spawn()
             .unwrap();
         let mut lines = BufReader::new(process.stdout.take().unwrap()).lines();
@@ -156,4 +163,69 @@ fn the_files_of_a_broker_are_sound() {
     let damaged = dump();
     assert_eq!(damaged.status.code(), Some(1));
     assert!(String::from_utf8_lossy(&damaged.stdout).contains(r#""kind":"damage""#));
+}
+
+/// `dohle` in a process that may have so many files open.
+fn with_files(count: u32) -> Command {
+    let mut shell = Command::new("sh");
+    shell.args(["-c", &format!("ulimit -n {count}; exec \"$0\" \"$@\""), DOHLE]);
+    shell
+}
+
+#[test]
+fn few_descriptors_are_enough() {
+    let mut broker = Broker::start_with("descriptors", with_files(64));
+    broker.ok(&["topic", "create", "t", "--partitions", "60"], "");
+    let produce = |partition: i32| {
+        broker.ok(&["produce", "t", "--partition", &partition.to_string()], "one\n");
+    };
+    (0..30).for_each(produce);
+    // More than it may have, most of which wait to be accepted.
+    let flood: Vec<_> = (0..100).map(|_| TcpStream::connect(&broker.address).unwrap()).collect();
+    std::thread::sleep(Duration::from_millis(200));
+    drop(flood);
+    (30..60).for_each(produce);
+    let text = broker.ok(&["consume", "t", "--until-end"], "");
+    assert_eq!(text.lines().count(), 60);
+    assert!(broker.process.try_wait().unwrap().is_none(), "it runs");
+}
+
+#[test]
+fn each_kind_of_stranger_is_logged() {
+    let broker = Broker::start("strangers");
+    let kinds: [(&[u8], &str); 3] = [
+        (b"GET / HTTP/1.1\r\n\r\n", "an HTTP request"),
+        (&[0x16, 3, 1, 2, 0, 1, 0, 1, 0xfc, 3, 3], "a TLS handshake"),
+        (&[0x9f; 100], "which no Kafka client sends"),
+    ];
+    for (bytes, line) in kinds {
+        let mut stream = TcpStream::connect(&broker.address).unwrap();
+        stream.write_all(bytes).unwrap();
+        let from = Instant::now();
+        while !fs::read_to_string(broker.folder.join("stderr")).unwrap().contains(line) {
+            assert!(from.elapsed() < Duration::from_secs(20), "no line with {line:?}");
+            std::thread::sleep(Duration::from_millis(20));
+        }
+    }
+}
+
+#[test]
+fn a_start_that_cannot_be_says_why() {
+    let fails = |mut command: Command, args: &[&str], code: i32, part: &str| {
+        let output = command.arg("start").args(args).output().unwrap();
+        assert_eq!(output.status.code(), Some(code), "{args:?}: {output:?}");
+        let text = String::from_utf8_lossy(&output.stderr);
+        assert!(text.contains(part), "{args:?}: {text}");
+    };
+    let file = std::env::temp_dir().join(format!("dohle-cli-file-{}", std::process::id()));
+    fs::write(&file, "").unwrap();
+    let name = file.to_str().unwrap();
+    let dohle = || Command::new(DOHLE);
+    fails(dohle(), &["--data", name, "--listen", "127.0.0.1:0"], 1, "is not a directory");
+    for listen in ["127.0.0.1", "PLAINTEXT://127.0.0.1:0", "a:1,b:2", "a:99999"] {
+        fails(dohle(), &["--data", name, "--listen", listen], 2, "expected HOST:PORT");
+    }
+    fs::remove_file(&file).unwrap();
+    fails(with_files(24), &["--data", name, "--listen", "127.0.0.1:0"], 1, "ulimit -n");
+    fs::remove_dir_all(&file).unwrap();
 }

@@ -5,7 +5,7 @@
 //! sends. It sleeps on its socket, its mailbox and one timer.
 //!
 //! Bounds: no reading while the session pauses, while too much waits to be sent, or while the
-//! node's budget for requests is used up. A silent connection holds no buffer.
+//! node's budget for requests has nothing for it. A silent connection holds no buffer.
 //!
 //! Must never know: what a request means.
 
@@ -47,8 +47,10 @@ const CLOSE_LIMIT: Duration = Duration::from_secs(10);
 /// How long it may take to say that it saw the end: closing a socket with unread bytes would
 /// take the last answer from the peer's hands.
 const DRAIN_LIMIT: Duration = Duration::from_millis(500);
-/// While others wait for memory a half-read request must bring so many bytes in so much time.
-const PACE: (usize, Duration) = (64 * 1024, Duration::from_secs(10));
+/// While others wait for memory, a half-read request must bring one in [`PACE_PART`] bytes of what
+/// it has taken in so much time.
+const PACE_TIME: Duration = Duration::from_secs(2);
+const PACE_PART: usize = 16;
 
 thread_local! {
     static BUFFER: Cell<Option<Box<[u8]>>> = const { Cell::new(None) };
@@ -104,8 +106,8 @@ pub struct Connection<T, M, S> {
     uncut: bool,
     stage: Stage,
     timer: Option<(Instant, Pin<Box<rt::Sleep>>)>,
-    /// Since when, and how much of a large frame came since.
-    pace: (Instant, usize),
+    /// How fast a large frame comes, while there is memory to read it to.
+    pace: Option<Pace>,
     warming: Option<Warming>,
 }
 
@@ -115,6 +117,11 @@ enum Stage {
     Closing(End, Instant),
     /// All is sent and the peer knows; waits for its end of the stream, until then.
     Draining(End, Instant),
+}
+
+struct Pace {
+    since: Instant,
+    bytes: usize,
 }
 
 /// A range that a thread of the pool brings into memory.
@@ -137,7 +144,7 @@ where
 {
     /// A connection that has just been accepted.
     pub fn new(parts: Parts<T, M, S>) -> Self {
-        let framer = Framer::new(parts.frame_max, Arc::clone(&parts.budget));
+        let framer = Framer::new(parts.frame_max, &parts.budget);
         Self {
             transport: parts.transport,
             desk: Desk::new(parts.session, parts.switch, parts.clock),
@@ -149,7 +156,7 @@ where
             uncut: false,
             stage: Stage::Open,
             timer: None,
-            pace: (Instant::default(), 0),
+            pace: None,
             warming: None,
         }
     }
@@ -210,10 +217,21 @@ where
             self.cut(&[]);
             return Ok(true);
         }
-        if !self.budget.admits(self.framer.lease(), cx.waker()) {
+        if !self.framer.has_room(cx.waker()) {
+            self.pace = None;
             return Ok(false);
         }
-        if self.framer.is_amid() { self.receive_body(cx) } else { self.receive_some(cx) }
+        if !self.framer.is_amid() {
+            return self.receive_some(cx);
+        }
+        if self.pace.is_none() {
+            self.begin_pace(self.clock.mono());
+        }
+        self.receive_body(cx)
+    }
+
+    fn begin_pace(&mut self, since: Instant) {
+        self.pace = Some(Pace { since, bytes: 0 });
     }
 
     /// Reads whatever has come.
@@ -230,8 +248,11 @@ where
         let Some(mut body) = self.framer.body() else { return Ok(false) };
         let read = self.transport.poll_read(cx, &mut body);
         self.on_read(read, |this, count| {
-            this.pace.1 += count;
+            if let Some(pace) = &mut this.pace {
+                pace.bytes += count;
+            }
             if let Some(frame) = this.framer.finished_body() {
+                this.pace = None;
                 this.desk.on_frame(frame);
                 this.after_steps();
             }
@@ -262,7 +283,7 @@ where
             more
         });
         if self.framer.is_amid() {
-            self.pace = (self.clock.mono(), 0);
+            self.begin_pace(self.clock.mono());
         }
         match cut {
             Ok(()) => self.after_steps(),
@@ -278,7 +299,7 @@ where
     fn send(&mut self, cx: &mut Context<'_>) -> Result<bool, End> {
         let mut moved = false;
         while !self.desk.out.is_empty() {
-            if !self.is_warm(cx) {
+            if !self.is_warm(cx)? {
                 return Ok(moved);
             }
             match self.transport.poll_send(cx, &mut self.desk.out) {
@@ -323,20 +344,20 @@ where
     }
 
     /// Whether what comes first may be sent without waiting for a disk.
-    fn is_warm(&mut self, cx: &mut Context<'_>) -> bool {
+    fn is_warm(&mut self, cx: &mut Context<'_>) -> Result<bool, End> {
         if let Some(warming) = &self.warming {
             let mut state = warming.state.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
             if !state.done {
                 state.waker = Some(cx.waker().clone());
-                return false;
+                return Ok(false);
             }
             drop(state);
             let len = warming.len;
             self.warming = None;
             self.desk.out.warmed(len);
-            return true;
+            return Ok(true);
         }
-        let Some(cold) = self.desk.out.cold() else { return true };
+        let Some(cold) = self.desk.out.cold().map_err(End::File)? else { return Ok(true) };
         let state = Arc::new(std::sync::Mutex::new(WarmState {
             done: false,
             waker: Some(cx.waker().clone()),
@@ -352,7 +373,7 @@ where
                 waker.wake();
             }
         }));
-        false
+        Ok(false)
     }
 
     /// Does what is due, and sets the timer for what is next.
@@ -390,7 +411,7 @@ where
             Stage::Open => {}
         }
         let session = self.desk.session.deadline().map(|(at, _)| at);
-        let pace = self.framer.is_amid().then(|| self.pace.0.plus(PACE.1));
+        let pace = self.pace.as_ref().map(|pace| pace.since.plus(PACE_TIME));
         match (session, pace) {
             (Some(a), Some(b)) => Some(a.min(b)),
             (a, b) => a.or(b),
@@ -404,18 +425,24 @@ where
             }
             Stage::Open => {}
         }
-        if self.framer.is_amid() && self.pace.0.plus(PACE.1) <= now {
-            let slow = self.pace.1 < PACE.0 && self.desk.wants_frames();
-            if slow && self.budget.pressed() {
+        if let Some(pace) = &self.pace
+            && pace.since.plus(PACE_TIME) <= now
+        {
+            if self.is_slow(pace) && self.budget.pressed() {
                 return Err(End::Slow);
             }
-            self.pace = (now, 0);
+            self.begin_pace(now);
         }
         if self.desk.session.deadline().is_some_and(|(at, _)| at <= now) {
             self.desk.step(Input::Tick);
             self.after_steps();
         }
         Ok(())
+    }
+
+    /// Whether the peer is at fault that a large frame does not come to its end.
+    fn is_slow(&self, pace: &Pace) -> bool {
+        !self.desk.is_paused() && pace.bytes < self.framer.body_bytes() / PACE_PART
     }
 }
 

@@ -1,6 +1,5 @@
 //! A session and what it wrote that has not left yet.
 
-use std::fs::File;
 use std::io;
 use std::sync::Arc;
 
@@ -14,6 +13,7 @@ use dohle_wire::codec::Part;
 
 use crate::clock::Clock;
 use crate::connection::{End, may_read};
+use crate::disk::Handed;
 use crate::send::Outgoing;
 use crate::unit::Machine;
 
@@ -31,7 +31,7 @@ pub trait Switch: Send + 'static {
     ///
     /// # Errors
     /// It is not there any more, or cannot be opened.
-    fn file(&self, id: FileId) -> io::Result<Arc<File>>;
+    fn file(&self, id: FileId) -> io::Result<Handed>;
     /// Runs something that waits for a disk on another thread.
     fn offload(&self, job: Box<dyn FnOnce() + Send>);
 }
@@ -68,6 +68,11 @@ impl<M: Machine<Input = Input, Effect = Effect>, S: Switch> Desk<M, S> {
 
     pub(crate) fn wants_frames(&self) -> bool {
         !self.paused && self.end.is_none() && may_read(&self.out)
+    }
+
+    /// Whether the session has enough to do.
+    pub(crate) fn is_paused(&self) -> bool {
+        self.paused
     }
 
     /// Gives the session a frame, after the metadata if there is news. Whether it wants more.
@@ -138,14 +143,17 @@ impl<M: Machine<Input = Input, Effect = Effect>, S: Switch> Desk<M, S> {
         for part in parts {
             match part {
                 Part::Bytes(bytes) => self.out.push_bytes(bytes),
-                Part::Hole(hole) => match self.switch.file(FileId(hole.file)) {
-                    Ok(file) => self.out.push_range(file, hole.position, hole.len.into()),
+                Part::Hole(hole) => {
+                    let pushed = self
+                        .switch
+                        .file(FileId(hole.file))
+                        .and_then(|file| self.out.push_range(file, hole.position, hole.len.into()));
                     // The frame's length is promised: without its bytes the stream is over.
-                    Err(why) => {
+                    if let Err(why) = pushed {
                         self.end = Some(End::File(why));
                         return;
                     }
-                },
+                }
             }
         }
     }

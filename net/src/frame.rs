@@ -5,15 +5,16 @@
 //! that is only announced costs nothing.
 
 use std::sync::Arc;
+use std::task::Waker;
 
 use bytes::Bytes;
 use bytes::buf::{BufMut, Limit};
 
-use crate::budget::{Budget, Lease, UNCOUNTED};
+use crate::budget::{Account, Budget, Lease, UNCOUNTED};
 
 /// A frame larger than this gets a buffer of its own at once.
 const OWN_BUFFER: usize = 16 * 1024;
-/// First size of such a buffer.
+/// First size of such a buffer. Requests up to this size never wait for memory.
 const FIRST_SIZE: usize = 64 * 1024;
 /// Growth of such a buffer while its frame arrives.
 const GROWTH: usize = 4;
@@ -47,7 +48,7 @@ pub enum Fault {
 /// Cuts a stream into frames.
 pub struct Framer {
     max: usize,
-    budget: Arc<Budget>,
+    account: Account,
     /// Nothing has been cut yet: the client may speak something else.
     fresh: bool,
     /// Read and not cut: the head of a frame, or frames that nobody wanted yet.
@@ -78,8 +79,9 @@ impl AsRef<[u8]> for Held {
 impl Framer {
     /// Frames of at most `max` bytes.
     #[must_use]
-    pub fn new(max: usize, budget: Arc<Budget>) -> Self {
-        Self { max, budget, fresh: true, kept: Vec::new(), kept_lease: None, body: None }
+    pub fn new(max: usize, budget: &Arc<Budget>) -> Self {
+        let account = budget.account();
+        Self { max, account, fresh: true, kept: Vec::new(), kept_lease: None, body: None }
     }
 
     /// Whether a frame may be cut without reading on.
@@ -94,15 +96,23 @@ impl Framer {
         self.body.is_some()
     }
 
-    /// The lease of the frame that is under way.
-    pub fn lease(&mut self) -> Option<&mut Lease> {
-        self.body.as_mut().map(|body| &mut body.lease)
+    /// Whether there is memory to read on; if not, the task is woken when it may ask again.
+    pub fn has_room(&mut self, waker: &Waker) -> bool {
+        match &mut self.body {
+            Some(body) => body.make_room(&self.account, waker),
+            None => self.account.admits(self.kept_lease.as_ref().map_or(0, Lease::bytes), waker),
+        }
     }
 
-    /// Where the bytes of a large frame shall be read to.
+    /// Bytes of memory that the frame under way has.
+    #[must_use]
+    pub fn body_bytes(&self) -> usize {
+        self.body.as_ref().map_or(0, |body| body.lease.bytes())
+    }
+
+    /// Where the bytes of a large frame shall be read to, once it [has room](Self::has_room).
     pub fn body(&mut self) -> Option<Limit<&mut Vec<u8>>> {
         let body = self.body.as_mut()?;
-        body.make_room();
         let room = body.data.capacity().min(body.want) - body.data.len();
         Some((&mut body.data).limit(room))
     }
@@ -176,15 +186,15 @@ impl Framer {
         if frame.len() < UNCOUNTED {
             return Bytes::copy_from_slice(frame);
         }
-        let mut lease = self.budget.lease();
-        lease.grow(frame.len());
+        let mut lease = self.account.lease();
+        lease.add(frame.len());
         Bytes::from_owner(Held { data: frame.to_vec(), _lease: lease })
     }
 
     fn begin_body(&mut self, want: usize, start: &[u8]) {
-        let mut lease = self.budget.lease();
+        let mut lease = self.account.lease();
         let size = want.min(FIRST_SIZE.max(start.len()));
-        lease.grow(size);
+        lease.add(size);
         let mut data = Vec::with_capacity(size);
         data.extend_from_slice(start);
         self.body = Some(Body { data, want, lease });
@@ -193,21 +203,24 @@ impl Framer {
     fn keep(&mut self, rest: &[u8]) {
         self.kept = rest.to_vec();
         self.kept_lease = (rest.len() >= UNCOUNTED).then(|| {
-            let mut lease = self.budget.lease();
-            lease.grow(rest.len());
+            let mut lease = self.account.lease();
+            lease.add(rest.len());
             lease
         });
     }
 }
 
 impl Body {
-    fn make_room(&mut self) {
+    fn make_room(&mut self, account: &Account, waker: &Waker) -> bool {
         if self.data.len() < self.data.capacity() {
-            return;
+            return true;
         }
-        let size = self.want.min(self.data.len() * GROWTH);
-        self.lease.grow(size - self.data.len());
-        self.data.reserve_exact(size - self.data.len());
+        let more = self.want.min(self.data.len() * GROWTH) - self.data.len();
+        let granted = account.grow(&mut self.lease, more, waker);
+        if granted {
+            self.data.reserve_exact(more);
+        }
+        granted
     }
 }
 

@@ -11,6 +11,7 @@
 //! | [`handover`], [`alarm`] | the protocol under that, small enough for a model checker |
 //! | [`hosts`], [`post`], [`mailbox`] | effects of shards and control; mail and metadata |
 //! | [`disk`] | disk operations on files |
+//! | [`descriptors`] | how many open files and connections there may be |
 //! | [`clock`], [`entropy`], [`signal`], [`note`] | time, randomness, signals, log lines |
 //! | [`rt`], [`sync`] | the runtime and the locks, named in one place |
 //!
@@ -26,6 +27,7 @@ pub mod budget;
 pub mod client;
 pub mod clock;
 pub mod connection;
+pub(crate) mod descriptors;
 pub mod desk;
 pub mod disk;
 pub(crate) mod entropy;
@@ -48,4 +50,5 @@ pub(crate) mod testing;
 pub mod transport;
 pub mod unit;
 
+pub use descriptors::TooFew;
 pub use start::{Node, NodeError, StartOptions};

@@ -3,16 +3,22 @@
 use std::collections::BTreeMap;
 use std::net::IpAddr;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use dohle_core::config::BrokerConfig;
 use dohle_core::config::alter::{Dynamic, effective};
 use dohle_core::image::{Image, Overrides};
 
+use crate::note::{More, Seldom};
 use crate::rt;
+
+static SELDOM_FULL: Seldom = Seldom::new(Duration::from_secs(60));
 
 /// Counts connections against `max.connections` and `max.connections.per.ip`.
 pub struct Limits {
     names: Names,
+    /// Connections that there are descriptors for.
+    possible: usize,
     state: Mutex<State>,
     freed: rt::Notify,
 }
@@ -57,16 +63,16 @@ pub struct Seat {
 }
 
 impl Limits {
-    /// The limits of a configuration.
+    /// The limits of a configuration, on a machine where so many connections are possible.
     #[must_use]
-    pub fn new(config: &BrokerConfig, names: Names) -> Arc<Self> {
+    pub fn new(config: &BrokerConfig, names: Names, possible: usize) -> Arc<Self> {
         let state = State {
             most: Most::new(config, names),
             total: 0,
             by_ip: BTreeMap::new(),
             dynamic: Default::default(),
         };
-        Arc::new(Self { names, state: Mutex::new(state), freed: rt::Notify::new() })
+        Arc::new(Self { names, possible, state: Mutex::new(state), freed: rt::Notify::new() })
     }
 
     /// Takes in the dynamic configs of new metadata. Connections there are stay.
@@ -102,7 +108,18 @@ impl Limits {
 
     fn has_room(&self) -> bool {
         let state = self.lock();
-        state.total < state.most.total
+        let most = state.most.total.min(self.possible);
+        if state.total < most {
+            return true;
+        }
+        if let Some(left_out) = SELDOM_FULL.now() {
+            tracing::warn!(
+                "there are {most} connections, as many as max.connections or the limit on open \
+                 files allow: new ones wait{}",
+                More(left_out)
+            );
+        }
+        false
     }
 
     /// A seat for a connection from `ip`, none when it has its share.
@@ -153,7 +170,11 @@ mod tests {
     }
 
     fn limits(properties: &[(&str, &str)]) -> Arc<Limits> {
-        Limits::new(&config(properties), |host| host.parse().into_iter().collect())
+        limits_of(properties, usize::MAX)
+    }
+
+    fn limits_of(properties: &[(&str, &str)], possible: usize) -> Arc<Limits> {
+        Limits::new(&config(properties), |host| host.parse().into_iter().collect(), possible)
     }
 
     /// Metadata with dynamic configs of one broker resource.
@@ -212,5 +233,19 @@ mod tests {
         limits.follow(&image("1", &[("max.connections", "2")]));
         assert!(poll().is_ready());
         drop(seat);
+    }
+
+    #[test]
+    fn there_is_no_room_for_more_connections_than_are_possible() {
+        let limits = limits_of(&[("max.connections", "10")], 2);
+        let one = "10.0.0.1".parse().expect("an address");
+        let _first = limits.seat(one);
+        assert!(limits.has_room());
+        let second = limits.seat(one);
+        assert!(!limits.has_room());
+        limits.follow(&image("1", &[("max.connections", "20")]));
+        assert!(!limits.has_room());
+        drop(second);
+        assert!(limits.has_room());
     }
 }

@@ -42,3 +42,15 @@ impl Seldom {
         }
     }
 }
+
+/// How many like lines were left out.
+pub(crate) struct More(pub(crate) u64);
+
+impl std::fmt::Display for More {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self.0 {
+            0 => Ok(()),
+            count => write!(f, " ({count} more of these since the last line)"),
+        }
+    }
+}

@@ -9,6 +9,8 @@ use std::sync::Arc;
 use bytes::{Buf, Bytes};
 use rustix::io::{Errno, ReadWriteFlags, preadv2};
 
+use crate::disk::Handed;
+
 /// Ranges up to this size are read and sent together with what is around them: one packet and no
 /// more system calls than `sendfile` would take.
 const READ_BELOW: u64 = 16 * 1024;
@@ -29,14 +31,23 @@ pub enum Piece {
 
 /// Part of a file.
 pub struct Range {
-    /// The file.
-    pub file: Arc<File>,
+    file: Handed,
     /// Where it starts.
     pub position: u64,
     /// How long it is.
     pub len: u64,
     /// Up to here, counted from the file's start, it is known to be in memory.
     warm: u64,
+}
+
+impl Range {
+    /// The file; it is open from the first look at [`Outgoing::cold`] on.
+    ///
+    /// # Errors
+    /// It is gone, or cannot be opened.
+    pub fn file(&self) -> io::Result<Arc<File>> {
+        self.file.file()
+    }
 }
 
 /// Everything that waits to be sent, whole frames in order.
@@ -57,18 +68,22 @@ impl Outgoing {
     }
 
     /// Appends part of a file.
-    pub fn push_range(&mut self, file: Arc<File>, position: u64, len: u64) {
+    ///
+    /// # Errors
+    /// It is gone, or cannot be opened.
+    pub fn push_range(&mut self, file: Handed, position: u64, len: u64) -> io::Result<()> {
         if len == 0 {
-            return;
+            return Ok(());
         }
         if len <= READ_BELOW
             && self.bytes < READ_TOTAL
-            && let Some(bytes) = read_warm(&file, position, len)
+            && let Some(bytes) = read_warm(&*file.file()?, position, len)
         {
             self.push_bytes(bytes);
-            return;
+            return Ok(());
         }
         self.pieces.push_back(Piece::Range(Range { file, position, len, warm: position }));
+        Ok(())
     }
 
     /// Whether all is sent.
@@ -96,17 +111,22 @@ impl Outgoing {
     }
 
     /// The range that comes first, if it must be warmed before it is sent.
-    pub fn cold(&mut self) -> Option<Cold> {
-        let Some(Piece::Range(range)) = self.pieces.front_mut() else { return None };
+    ///
+    /// # Errors
+    /// Its file is gone, or cannot be opened.
+    pub fn cold(&mut self) -> io::Result<Option<Cold>> {
+        let Some(Piece::Range(range)) = self.pieces.front_mut() else { return Ok(None) };
         if range.warm > range.position {
-            return None;
+            return Ok(None);
         }
+        let file = range.file()?;
+        range.file = Arc::clone(&file).into();
         let len = range.len.min(STEP);
-        if is_warm(&range.file, range.position, len) {
+        if is_warm(&file, range.position, len) {
             range.warm = range.position + len;
-            return None;
+            return Ok(None);
         }
-        Some(Cold { file: Arc::clone(&range.file), position: range.position, len })
+        Ok(Some(Cold { file, position: range.position, len }))
     }
 
     /// The range that comes first was warmed by [`Cold::warm`].

@@ -17,11 +17,12 @@ use crate::budget::Budget;
 use crate::clock::Clock;
 use crate::connection::{Connection, End, Parts};
 use crate::desk::Switch;
-use crate::disk::Pool;
+use crate::disk::{Handed, Pool};
 use crate::entropy;
+use crate::frame::Fault;
 use crate::hosts::{ControlUnit, ShardUnit};
 use crate::limits::Seat;
-use crate::note::Seldom;
+use crate::note::{More, Seldom};
 use crate::post::Post;
 use crate::rt;
 use crate::transport::Plain;
@@ -31,7 +32,11 @@ const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
 /// Log lines about strangers: one in so much time.
 const STRANGERS: Duration = Duration::from_secs(10);
 
-static SELDOM_FAULT: Seldom = Seldom::new(STRANGERS);
+/// Each kind for itself: one must not hide another.
+static SELDOM_TLS: Seldom = Seldom::new(STRANGERS);
+static SELDOM_HTTP: Seldom = Seldom::new(STRANGERS);
+static SELDOM_SIZE: Seldom = Seldom::new(STRANGERS);
+static SELDOM_REQUEST: Seldom = Seldom::new(STRANGERS);
 static SELDOM_SHARE: Seldom = Seldom::new(STRANGERS);
 static SELDOM_ACCEPT: Seldom = Seldom::new(STRANGERS);
 
@@ -212,7 +217,7 @@ impl Switch for Arc<Server> {
         self.control.helper().poke();
     }
 
-    fn file(&self, id: FileId) -> io::Result<Arc<std::fs::File>> {
+    fn file(&self, id: FileId) -> io::Result<Handed> {
         self.post.files.handed_out(id)
     }
 
@@ -221,33 +226,29 @@ impl Switch for Arc<Server> {
     }
 }
 
-/// How many like lines were left out.
-struct More(u64);
-
-impl std::fmt::Display for More {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self.0 {
-            0 => Ok(()),
-            count => write!(f, " ({count} more of these since the last line)"),
-        }
-    }
-}
-
 fn log_end(end: &End, peer: SocketAddr) {
     match end {
         End::Peer => tracing::debug!("{peer} closed its connection"),
         End::Broken(why) => tracing::debug!("connection of {peer} broke: {why}"),
-        End::Session(CloseReason::BadRequest(why)) => strange(peer, why),
+        End::Session(CloseReason::BadRequest(why)) => strange(&SELDOM_REQUEST, peer, why),
         End::Session(reason) => tracing::debug!("closed the connection of {peer}: {reason:?}"),
-        End::Fault(fault) => strange(peer, fault),
+        End::Fault(fault) => strange(seldom_of(fault), peer, fault),
         End::Slow => tracing::warn!("closed the connection of {peer}: its request came too slowly"),
         End::File(why) => tracing::warn!("closed the connection of {peer}: cannot send: {why}"),
         End::Mail => tracing::error!("closed the connection of {peer}: too much mail"),
     }
 }
 
-fn strange(peer: SocketAddr, what: &dyn std::fmt::Display) {
-    if let Some(left_out) = SELDOM_FAULT.now() {
+fn seldom_of(fault: &Fault) -> &'static Seldom {
+    match fault {
+        Fault::Tls => &SELDOM_TLS,
+        Fault::Http(_) => &SELDOM_HTTP,
+        Fault::TooLarge { .. } | Fault::TooSmall(_) => &SELDOM_SIZE,
+    }
+}
+
+fn strange(seldom: &Seldom, peer: SocketAddr, what: &dyn std::fmt::Display) {
+    if let Some(left_out) = seldom.now() {
         tracing::warn!("closed the connection of {peer}: {what}{}", More(left_out));
     }
 }

@@ -13,10 +13,10 @@ use dohle_core::mail::ShardId;
 use dohle_core::shard::Shard;
 use dohle_wire::id::Uuid;
 use dohle_wire::record::Codecs;
-use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
 use crate::budget::Budget;
 use crate::clock::Clock;
+use crate::descriptors::{Shares, TooFew};
 use crate::disk::{DirLock, Files, LockError, Pool, UnitDisk, lock_dir};
 use crate::entropy;
 use crate::helper::{TaskPoke, ThreadPoke};
@@ -50,7 +50,8 @@ pub struct StartOptions {
     pub config: BrokerConfig,
     /// The cluster's id, should this node have to form a new one; none for a random id.
     pub cluster_id: Option<Uuid>,
-    /// Whether SIGINT and SIGTERM stop the node (a second one ends the process at once).
+    /// Whether SIGINT and SIGTERM stop the node (a second one, at least a second later, ends the
+    /// process at once).
     pub signals: bool,
 }
 
@@ -63,6 +64,9 @@ pub enum NodeError {
     /// The configuration asks for something that there is not.
     #[error("{0}")]
     Unsupported(String),
+    /// It would not have files enough.
+    #[error(transparent)]
+    Descriptors(#[from] TooFew),
     /// A listener cannot be bound.
     #[error(
         "cannot listen on {address} (listener {name}): {why}; choose another address with \
@@ -113,17 +117,19 @@ impl Node {
         let mut config = options.config;
         check(&config)?;
         let locks = lock_dirs(&config)?;
-        let descriptors = raise_descriptor_limit();
+        let shards = shard_count(&config);
+        // A worker for each shard, and the thread of control.
+        let threads = usize::from(shards) + 1 + DATA_THREADS + CONTROL_THREADS;
+        let shares = Shares::of_process(&config, threads)?;
         let bound = bind_all(&mut config)?;
         let config = Arc::new(config);
-        let shards = shard_count(&config);
         let runtime = runtime(usize::from(shards))?;
         let ids = FreshIds {
             cluster: options.cluster_id.unwrap_or_else(entropy::uuid),
             directories: config.log_dirs.iter().map(|_| entropy::uuid()).collect(),
             incarnation: entropy::uuid(),
         };
-        let units = Units::new(&config, shards, ids, clock, descriptors);
+        let units = Units::new(&config, shards, ids, clock, shares);
         let mut node = units.run(&config, clock, &runtime, locks)?;
         let served = node.serve(units, clock, &runtime, bound, options.signals);
         node.runtime = Some(runtime);
@@ -221,13 +227,13 @@ impl Node {
             .map_err(|why| NodeError::System { what: "listening for signals", why })?;
         let (control, poke) = (Arc::clone(&self.control), Arc::clone(&self.control_poke));
         runtime.spawn(async move {
-            let name = signals.next().await;
-            tracing::info!("{name}: stopping; a second signal ends the process at once");
+            let first = signals.next().await.name();
+            tracing::info!("{first}: stopping; another one, later, ends the process at once");
             control.push(Input::Shutdown);
             poke.poke();
-            let name = signals.next().await;
-            tracing::warn!("{name} again: ending without a clean stop");
-            std::process::exit(130);
+            let second = signals.second().await;
+            tracing::warn!("{} again: ending without a clean stop", second.name());
+            std::process::exit(second.exit_code());
         });
         Ok(())
     }
@@ -276,12 +282,12 @@ impl Units {
         shards: u16,
         fresh: FreshIds,
         clock: Clock,
-        descriptors: usize,
+        shares: Shares,
     ) -> Self {
         let codecs: Arc<dyn Codecs> = Arc::new(NativeCodecs);
         let roots = config.log_dirs.iter().map(PathBuf::from).collect();
-        let files = Arc::new(Files::new(roots, open_files(descriptors)));
-        let post = Post::new(files, Limits::new(config, addresses_of));
+        let files = Arc::new(Files::new(roots, shares.files));
+        let post = Post::new(files, Limits::new(config, addresses_of, shares.connections));
         let data_pool = Arc::new(Pool::new("dohle-disk", DATA_THREADS));
         let control_pool = Arc::new(Pool::new("dohle-meta", CONTROL_THREADS));
         let units = (0..shards)
@@ -435,24 +441,6 @@ fn runtime(workers: usize) -> Result<rt::Runtime, NodeError> {
         .enable_all()
         .build()
         .map_err(|why| NodeError::System { what: "starting the runtime", why })
-}
-
-/// Lets this process have as many descriptors as the system allows; how many that is.
-fn raise_descriptor_limit() -> usize {
-    let limit = getrlimit(Resource::Nofile);
-    if limit.current != limit.maximum {
-        let raised = Rlimit { current: limit.maximum, maximum: limit.maximum };
-        if let Err(why) = setrlimit(Resource::Nofile, raised) {
-            tracing::warn!("the number of open files stays limited to {:?}: {why}", limit.current);
-        }
-    }
-    let now = getrlimit(Resource::Nofile).current;
-    now.map_or(usize::MAX, |count| usize::try_from(count).unwrap_or(usize::MAX))
-}
-
-/// Descriptors that the table of files keeps: a part of all, most are for connections.
-fn open_files(descriptors: usize) -> usize {
-    (descriptors / 4).clamp(64, 16 * 1024)
 }
 
 fn addresses_of(host: &str) -> Vec<IpAddr> {

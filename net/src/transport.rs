@@ -85,9 +85,10 @@ impl Plain {
     fn send_range(&self, out: &Outgoing) -> io::Result<usize> {
         let Some(Piece::Range(range)) = out.first() else { return Ok(0) };
         let len = usize::try_from(out.warm_len()).unwrap_or(usize::MAX);
+        let file = range.file()?;
         self.0.try_io(Interest::WRITABLE, || {
             let mut position = range.position;
-            match rustix::fs::sendfile(&self.0, &range.file, Some(&mut position), len)? {
+            match rustix::fs::sendfile(&self.0, &file, Some(&mut position), len)? {
                 0 => Err(io::Error::new(io::ErrorKind::UnexpectedEof, "a segment is too short")),
                 count => Ok(count),
             }

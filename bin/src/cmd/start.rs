@@ -9,6 +9,7 @@ use std::io::{IsTerminal, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
+use dohle_core::config::def::host_port;
 use dohle_core::config::{BrokerConfig, properties};
 use dohle_net::{Node, NodeError, StartOptions};
 use dohle_wire::id::Uuid;
@@ -86,6 +87,11 @@ fn settings(args: &Args) -> Result<BTreeMap<String, String>, String> {
         set("log.dirs", data.clone());
     }
     if let Some(listen) = &args.listen {
+        if host_port(listen).is_none() {
+            return Err(format!(
+                "--listen {listen}: expected HOST:PORT, for example 127.0.0.1:9092"
+            ));
+        }
         set("listeners", format!("PLAINTEXT://{listen}"));
     }
     if let Some(id) = args.node_id {

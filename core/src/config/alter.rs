@@ -169,7 +169,7 @@ pub fn alter_broker(
     changes: &[Change],
 ) -> Result<BTreeMap<String, String>, AlterError> {
     let given = changes.iter().filter(|change| change.op != Op::Delete);
-    let fixed = given.filter(|change| AT_START_ONLY.contains(&change.key.as_str()));
+    let fixed = given.filter(|change| at_start_only(&change.key));
     let fixed: Vec<_> = fixed.map(|change| change.key.clone()).collect();
     if !fixed.is_empty() {
         return Err(AlterError::NotDynamic(fixed));
@@ -279,6 +279,11 @@ fn check_local_retention(config: &BrokerConfig) -> Result<(), ConfigError> {
     Ok(())
 }
 
+fn at_start_only(key: &str) -> bool {
+    let of_listener = |base| LISTENER_AT_START_ONLY.contains(&base);
+    AT_START_ONLY.contains(&key) || listener_base(key).is_some_and(of_listener)
+}
+
 /// Where a dynamic broker config may be set, listener prefixes included.
 fn scope(key: &str) -> Scope {
     match (exact_broker_def(key), listener_base(key)) {
@@ -342,7 +347,11 @@ fn merge(old: &str, entries: &str, op: Op) -> String {
 
 /// Configs that Kafka takes in while it runs and this broker when it starts: a change that is
 /// accepted and shown has to count.
-const AT_START_ONLY: [&str; 1] = ["producer.id.expiration.ms"];
+const AT_START_ONLY: [&str; 3] =
+    ["listeners", "max.connection.creation.rate", "producer.id.expiration.ms"];
+
+/// The same for configs of one listener.
+const LISTENER_AT_START_ONLY: [&str; 2] = ["max.connection.creation.rate", "max.connections"];
 
 /// Configs that may be changed only for one listener.
 const PER_LISTENER: [&str; 10] = [

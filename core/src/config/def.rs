@@ -342,7 +342,7 @@ pub(super) fn split_list(raw: &str) -> impl Iterator<Item = &str> {
 }
 
 /// Splits `host:port`; the host may be empty or an IPv6 address in brackets, which are dropped.
-pub(super) fn host_port(text: &str) -> Option<(&str, u16)> {
+pub fn host_port(text: &str) -> Option<(&str, u16)> {
     let (host, port) = text.rsplit_once(':')?;
     let host = match host.strip_prefix('[') {
         Some(inner) => inner.strip_suffix(']')?,

@@ -14,6 +14,7 @@ use dohle_core::time::{Deadline, Now};
 use dohle_wire::codec::{Hole, Part};
 
 use super::*;
+use crate::disk::Handed;
 use crate::testing::stream::{Far, Near, pair};
 use crate::testing::{Dice, Folder};
 
@@ -132,9 +133,9 @@ impl Switch for Arc<ToySwitch> {
 
     fn to_control(&self, _mail: ToControl) {}
 
-    fn file(&self, id: FileId) -> io::Result<Arc<File>> {
+    fn file(&self, id: FileId) -> io::Result<Handed> {
         let file = self.file.clone().filter(|_| id == FileId(1));
-        file.ok_or_else(|| io::ErrorKind::NotFound.into())
+        file.map(Handed::from).ok_or_else(|| io::ErrorKind::NotFound.into())
     }
 
     fn offload(&self, job: Box<dyn FnOnce() + Send>) {
@@ -386,17 +387,62 @@ fn a_session_is_woken_at_its_deadline() {
     assert!(from.elapsed() >= Duration::from_millis(29));
 }
 
-/// While memory is used up nobody begins a request; it goes on when memory is given back.
+/// A request of a size that waits for memory when there is none.
+fn large(size: usize) -> Vec<u8> {
+    prefixed(&[b"e".as_slice(), &vec![0; size]].concat())
+}
+
+/// While memory is used up a large request waits until memory is given back; small ones do not.
 #[test]
-fn a_used_up_budget_stops_reading() {
-    let budget = Budget::new(10_000);
+fn a_used_up_budget_stops_large_requests_alone() {
+    let budget = Budget::new(100_000);
+    let (others, one) = (budget.account(), budget.account());
+    let (mut used, mut beyond) = (others.lease(), one.lease());
+    used.add(100_000);
+    assert!(one.grow(&mut beyond, 1, std::task::Waker::noop()), "the one that goes on");
     let mut bench = Bench::with(pair(1, 0, 0), Arc::clone(&budget), None);
-    let mut others = budget.lease();
-    others.grow(10_000);
-    let sent = prefixed(b"e1234567");
-    bench.far.send(&sent);
+    for _ in 0..3 {
+        let small = prefixed(&[b"e".as_slice(), &[0; 60_000]].concat());
+        bench.far.send(&small);
+        bench.expect(&small);
+    }
+    let large = large(300_000);
+    bench.far.send(&large);
     bench.run(Duration::from_millis(10));
-    assert_eq!(bench.far.unread(), sent.len());
-    drop(others);
-    bench.expect(&sent);
+    assert!(bench.far.unread() > 200_000, "it waits");
+    assert!(budget.pressed());
+    drop((used, beyond));
+    bench.expect(&large);
+}
+
+/// Who brings a large request too slowly has to go when others wait for memory, and not before.
+#[test]
+fn a_slow_request_ends_when_others_wait() {
+    let budget = Budget::new(100_000);
+    let mut slow = Bench::with(pair(1, 0, 0), Arc::clone(&budget), None);
+    slow.far.send(&large(900_000)[..100_000]);
+    slow.run(PACE_TIME.mul_f32(1.2));
+    slow.far.send(&[0; 100]);
+    let waiting = budget.account();
+    let mut lease = waiting.lease();
+    let mut waits = || !waiting.grow(&mut lease, 50_000, std::task::Waker::noop());
+    assert!(waits(), "nothing is left");
+    assert!(matches!(slow.end(), End::Slow));
+    assert!(!waits());
+}
+
+/// Whose request waits for memory is not slow.
+#[test]
+fn who_waits_for_memory_may_do_so() {
+    let budget = Budget::new(100_000);
+    let first = budget.account();
+    let mut lease = first.lease();
+    assert!(first.grow(&mut lease, 90_000, std::task::Waker::noop()));
+    let mut bench = Bench::with(pair(1, 0, 0), Arc::clone(&budget), None);
+    let large = large(300_000);
+    bench.far.send(&large);
+    bench.run(PACE_TIME.mul_f32(2.2));
+    assert!(budget.pressed());
+    drop(lease);
+    bench.expect(&large);
 }

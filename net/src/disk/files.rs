@@ -1,8 +1,13 @@
 //! The table of files: which path a [`FileId`] means, and the descriptors that are open.
 //!
-//! Descriptors are opened when they are first needed and at most so many are kept; a reader keeps
-//! the file it was handed however long it takes. A closed id stays known for [`LINGER`], since a
-//! range of it may be on its way to a sender.
+//! Descriptors are opened when they are first needed and at most so many are kept. A sender keeps
+//! the file it was handed however long it takes; while too many are kept it is handed the slot
+//! instead, and opens the file when its turn comes. So a node has open, at most: what is kept, one
+//! for each connection that sends, and one for each thread. A closed id stays known for [`LINGER`],
+//! since a range of it may be on its way to a sender.
+//!
+//! That the process, or the system, has no descriptor left says nothing about a disk: what is kept
+//! makes room ([`Files::make_room`]), and who still gets none tries again later.
 //!
 //! Invariant: the lock of the table, of a slot's place and of a slot's file are leaves: none is
 //! held while another is taken, but for the list of open slots under a slot's file.
@@ -17,12 +22,15 @@ use std::time::Duration;
 
 use dohle_core::disk::{FileId, FilePath};
 use dohle_core::time::Instant;
+use rustix::io::Errno;
 
 /// How long a closed file is kept for senders that were handed a range of it: as long as Kafka
 /// keeps a deleted segment (`file.delete.delay.ms`).
 pub(super) const LINGER: Duration = Duration::from_secs(60);
 /// Closed files kept at most; the oldest goes first.
 const LINGER_MAX: usize = 4096;
+/// Descriptors that make room at a time.
+const ROOM: usize = 8;
 
 /// All files of a node.
 pub struct Files {
@@ -32,9 +40,24 @@ pub struct Files {
     lingering_until: AtomicU64,
     /// Folders whose own entries, up to the data directory, are known to be durable.
     linked_folders: Mutex<BTreeSet<(u16, String)>>,
-    open: Mutex<VecDeque<Weak<Slot>>>,
-    open_max: usize,
+    kept: Mutex<VecDeque<Kept>>,
+    kept_max: usize,
     births: AtomicU64,
+}
+
+/// An open file, for as long as anybody has it.
+struct Kept {
+    slot: Weak<Slot>,
+    file: Weak<File>,
+}
+
+/// A file of which a range was handed out.
+pub struct Handed(Source);
+
+enum Source {
+    Open(Arc<File>),
+    /// It is opened when it is needed.
+    Placed(Arc<Files>, Arc<Slot>),
 }
 
 struct Lingering {
@@ -54,6 +77,8 @@ pub(super) struct Slot {
     used: AtomicBool,
     /// Its directory entry, and those of the folders above, are known to be durable.
     linked: AtomicBool,
+    /// The table does not know it any more.
+    forgotten: AtomicBool,
 }
 
 struct Place {
@@ -63,17 +88,17 @@ struct Place {
 }
 
 impl Files {
-    /// A table for data directories `roots` that keeps about `open_max` descriptors.
+    /// A table for data directories `roots` that keeps `kept_max` descriptors.
     #[must_use]
-    pub fn new(roots: Vec<PathBuf>, open_max: usize) -> Self {
+    pub fn new(roots: Vec<PathBuf>, kept_max: usize) -> Self {
         Self {
             roots,
             table: RwLock::default(),
             lingering: Mutex::default(),
             lingering_until: AtomicU64::new(u64::MAX),
             linked_folders: Mutex::default(),
-            open: Mutex::default(),
-            open_max: open_max.max(1),
+            kept: Mutex::default(),
+            kept_max: kept_max.max(1),
             births: AtomicU64::new(0),
         }
     }
@@ -82,11 +107,38 @@ impl Files {
     ///
     /// # Errors
     /// When the id was never opened or closed too long ago, or when the file cannot be opened.
-    pub fn handed_out(&self, id: FileId) -> io::Result<Arc<File>> {
+    pub fn handed_out(self: &Arc<Self>, id: FileId) -> io::Result<Handed> {
         let slot = self.slot(id).or_else(|| self.lingering_slot(id));
         let slot =
             slot.ok_or_else(|| io::Error::new(io::ErrorKind::NotFound, "file was closed"))?;
-        self.existing(&slot)?.ok_or_else(|| io::ErrorKind::NotFound.into())
+        let file = self.for_sender(&slot)?;
+        let mut kept = lock(&self.kept);
+        close_down_to(&mut kept, self.kept_max);
+        if kept.len() > self.kept_max {
+            return Ok(Handed(Source::Placed(Arc::clone(self), slot)));
+        }
+        Ok(file.into())
+    }
+
+    fn for_sender(&self, slot: &Arc<Slot>) -> io::Result<Arc<File>> {
+        // Nobody tells it of renames any more: its path may mean another file by now.
+        if slot.forgotten.load(Ordering::Acquire) {
+            return Err(io::ErrorKind::NotFound.into());
+        }
+        loop {
+            match self.existing(slot) {
+                Err(why) if is_shortage(&why) && self.make_room() => {}
+                found => return found?.ok_or_else(|| io::ErrorKind::NotFound.into()),
+            }
+        }
+    }
+
+    /// Closes some of the descriptors that are kept, for the process has none left. False: there
+    /// was nothing to close.
+    pub(super) fn make_room(&self) -> bool {
+        let mut kept = lock(&self.kept);
+        let room = kept.len().saturating_sub(ROOM);
+        close_down_to(&mut kept, room)
     }
 
     /// When [`Files::expire`] has something to do.
@@ -98,8 +150,8 @@ impl Files {
     /// Forgets files that were closed long ago.
     pub(super) fn expire(&self, now: Instant) {
         let mut lingering = lock(&self.lingering);
-        while lingering.front().is_some_and(|old| old.until <= now) {
-            lingering.pop_front();
+        while let Some(old) = lingering.pop_front_if(|old| old.until <= now) {
+            old.slot.forget();
         }
         self.note_expiry(&lingering);
     }
@@ -123,6 +175,7 @@ impl Files {
             file: Mutex::default(),
             used: AtomicBool::new(false),
             linked: AtomicBool::new(false),
+            forgotten: AtomicBool::new(false),
         };
         self.write_table().insert(id, Arc::new(slot));
     }
@@ -138,8 +191,10 @@ impl Files {
         }
         let mut lingering = lock(&self.lingering);
         lingering.push_back(Lingering { until: now.plus(LINGER), file: id, slot });
-        if lingering.len() > LINGER_MAX {
-            lingering.pop_front();
+        if lingering.len() > LINGER_MAX
+            && let Some(old) = lingering.pop_front()
+        {
+            old.slot.forget();
         }
         self.note_expiry(&lingering);
     }
@@ -257,11 +312,9 @@ impl Files {
         let file = Arc::new(opened);
         *place = Some(Arc::clone(&file));
         slot.used.store(true, Ordering::Relaxed);
-        let mut open = lock(&self.open);
-        open.push_back(Arc::downgrade(slot));
-        if open.len() > self.open_max {
-            close_one(&mut open);
-        }
+        let mut kept = lock(&self.kept);
+        kept.push_back(Kept { slot: Arc::downgrade(slot), file: Arc::downgrade(&file) });
+        close_down_to(&mut kept, self.kept_max);
         file
     }
 
@@ -308,6 +361,10 @@ impl Slot {
         self.linked.store(true, Ordering::Release);
     }
 
+    fn forget(&self) {
+        self.forgotten.store(true, Ordering::Release);
+    }
+
     fn moves(&self, from: &str, to: &str) {
         let mut place = lock(&self.place);
         let Some(rest) = remainder(&place.path, from) else { return };
@@ -317,24 +374,61 @@ impl Slot {
     }
 }
 
-/// Closes the descriptor of a slot that was not used since the last look at it (second chance).
-/// Slots that are busy at this moment are passed over.
-fn close_one(open: &mut VecDeque<Weak<Slot>>) {
-    for _ in 0..2 * open.len() {
-        let Some(candidate) = open.pop_front() else { return };
-        let Some(slot) = candidate.upgrade() else { return };
-        if slot.used.swap(false, Ordering::Relaxed) {
-            open.push_back(candidate);
-            continue;
+/// Closes descriptors until `most` are open, first of slots that were not used since the last look
+/// at them (second chance). What a sender or an operation has is passed over. Whether any closed.
+fn close_down_to(kept: &mut VecDeque<Kept>, most: usize) -> bool {
+    let mut closed = false;
+    for _ in 0..2 * kept.len() {
+        if kept.len() <= most {
+            break;
         }
-        match slot.file.try_lock() {
-            Ok(mut file) => {
-                *file = None;
-                return;
-            }
-            Err(_) => open.push_back(candidate),
+        let Some(candidate) = kept.pop_front() else { break };
+        match candidate.close() {
+            true => closed = true,
+            false => kept.push_back(candidate),
         }
     }
+    closed
+}
+
+impl Kept {
+    /// Closes the descriptor, unless somebody has or lately had a use for it.
+    fn close(&self) -> bool {
+        let Some(slot) = self.slot.upgrade() else { return self.file.strong_count() == 0 };
+        if slot.used.swap(false, Ordering::Relaxed) {
+            return false;
+        }
+        let Ok(mut file) = slot.file.try_lock() else { return false };
+        if self.file.strong_count() > 1 {
+            return false;
+        }
+        *file = None;
+        true
+    }
+}
+
+impl Handed {
+    /// The file, open.
+    ///
+    /// # Errors
+    /// It is gone, or cannot be opened.
+    pub fn file(&self) -> io::Result<Arc<File>> {
+        match &self.0 {
+            Source::Open(file) => Ok(Arc::clone(file)),
+            Source::Placed(files, slot) => files.for_sender(slot),
+        }
+    }
+}
+
+impl From<Arc<File>> for Handed {
+    fn from(file: Arc<File>) -> Self {
+        Self(Source::Open(file))
+    }
+}
+
+/// Whether an error says that there is no descriptor left.
+pub(super) fn is_shortage(why: &io::Error) -> bool {
+    matches!(Errno::from_io_error(why), Some(Errno::MFILE | Errno::NFILE))
 }
 
 /// What follows `folder` in `path`, beginning with `/`, or nothing when they are equal.

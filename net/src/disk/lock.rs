@@ -27,6 +27,15 @@ pub enum LockError {
         /// The directory.
         dir: PathBuf,
     },
+    /// Its name is taken by something else.
+    #[error(
+        "data directory {} is not a directory (a file, or a link to nothing, has its name): \
+         choose another one (--data DIR, or log.dirs)", dir.display()
+    )]
+    NotADirectory {
+        /// What should be one.
+        dir: PathBuf,
+    },
     /// It cannot be made or written to.
     #[error("data directory {} cannot be used: {why}", dir.display())]
     Unusable {
@@ -46,7 +55,10 @@ pub enum LockError {
 /// [`LockError`].
 pub fn lock_dir(dir: &Path) -> Result<DirLock, LockError> {
     let unusable = |why: io::Error| LockError::Unusable { dir: dir.to_owned(), why };
-    std::fs::create_dir_all(dir).map_err(unusable)?;
+    std::fs::create_dir_all(dir).map_err(|why| match why.kind() {
+        io::ErrorKind::AlreadyExists => LockError::NotADirectory { dir: dir.to_owned() },
+        _ => unusable(why),
+    })?;
     let file = OpenOptions::new()
         .create(true)
         .truncate(false)

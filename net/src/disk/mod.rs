@@ -16,7 +16,7 @@ mod unit_disk;
 mod waiting;
 
 pub use blocking::Pool;
-pub use files::Files;
+pub use files::{Files, Handed};
 pub use lock::{DirLock, LockError, lock_dir};
 pub use unit_disk::{Finished, UnitDisk};
 

@@ -12,7 +12,7 @@ use dohle_core::disk::{DirEntry, DiskOp, FilePath, IoDone, IoError, IoOk};
 use dohle_core::log::locate::{LocatePlan, ReadAt, locate};
 use dohle_wire::id::Timestamp;
 
-use super::files::{Files, Slot};
+use super::files::{Files, Slot, is_shortage};
 use super::order::{Footprint, Manner};
 use super::waiting::Touches;
 
@@ -74,58 +74,74 @@ impl Job {
         )
     }
 
-    /// Carries it out.
-    pub(super) fn run(self, files: &Files) -> IoDone {
-        let Self { op, slot, birth } = self;
-        let Some(id) = op.id() else { unreachable!("open and close are never jobs") };
-        IoDone { id, result: perform(op, slot, birth, files) }
+    /// Carries it out. None: there is no descriptor for it; it may be carried out later, from its
+    /// beginning: each operation comes out the same if part of it was done before.
+    pub(super) fn run(&self, files: &Files) -> Option<IoDone> {
+        let Some(id) = self.op.id() else { unreachable!("open and close are never jobs") };
+        loop {
+            match perform(&self.op, self.slot.as_ref(), self.birth, files) {
+                Ok(ok) => return Some(IoDone { id, result: Ok(ok) }),
+                Err(Trouble::Io(why)) => return Some(IoDone { id, result: Err(why) }),
+                Err(Trouble::Shortage) if files.make_room() => {}
+                Err(Trouble::Shortage) => return None,
+            }
+        }
     }
 }
 
+/// Why an operation did not end well.
+enum Trouble {
+    /// It failed.
+    Io(IoError),
+    /// There was no descriptor left: nothing is wrong with the disk.
+    Shortage,
+}
+
 fn perform(
-    op: DiskOp,
-    slot: Option<Arc<Slot>>,
+    op: &DiskOp,
+    slot: Option<&Arc<Slot>>,
     birth: u64,
     files: &Files,
-) -> Result<IoOk, IoError> {
-    let slot = slot.ok_or_else(|| IoError::Failed("the file was not opened".to_owned()));
+) -> Result<IoOk, Trouble> {
+    let unknown = || Trouble::Io(IoError::Failed("the file was not opened".to_owned()));
+    let slot = slot.ok_or_else(unknown);
     let done = |result: io::Result<()>, what: &str| match result {
         Ok(()) => Ok(IoOk::Done),
-        Err(why) => Err(io_error(&why, what)),
+        Err(why) => Err(trouble(&why, what)),
     };
     match op {
         DiskOp::Open { .. } | DiskOp::Close { .. } => unreachable!("these are never jobs"),
         DiskOp::Write { position, data, .. } => {
             let slot = slot?;
-            done(write(files, &slot, position, &data), &slot.path())
+            done(write(files, slot, *position, data), &slot.path())
         }
         DiskOp::Sync { .. } => {
             let slot = slot?;
-            done(sync(files, &slot), &slot.path())
+            done(sync(files, slot), &slot.path())
         }
         DiskOp::Truncate { len, .. } => {
             let slot = slot?;
-            done(truncate(files, &slot, len), &slot.path())
+            done(truncate(files, slot, *len), &slot.path())
         }
         DiskOp::Read { position, len, .. } => {
             let slot = slot?;
-            let read = read(files, &slot, position, len);
-            read.map(IoOk::Read).map_err(|why| io_error(&why, &slot.path()))
+            let read = read(files, slot, *position, *len);
+            read.map(IoOk::Read).map_err(|why| trouble(&why, &slot.path()))
         }
         DiskOp::Get { path, .. } => {
-            let content = get(files, &path);
-            content.map(IoOk::Content).map_err(|why| io_error(&why, &path.path))
+            let content = get(files, path);
+            content.map(IoOk::Content).map_err(|why| trouble(&why, &path.path))
         }
         DiskOp::Put { path, data, durable, .. } => {
-            done(put(files, &path, &data, durable), &path.path)
+            done(put(files, path, data, *durable), &path.path)
         }
-        DiskOp::Remove { path, .. } => done(remove(files, &path), &path.path),
-        DiskOp::Rename { from, to, .. } => done(rename(files, &from, &to, birth), &from.path),
+        DiskOp::Remove { path, .. } => done(remove(files, path), &path.path),
+        DiskOp::Rename { from, to, .. } => done(rename(files, from, to, birth), &from.path),
         DiskOp::List { path, .. } => {
-            let listing = list(files, &path);
-            listing.map(IoOk::Listing).map_err(|why| io_error(&why, &path.path))
+            let listing = list(files, path);
+            listing.map(IoOk::Listing).map_err(|why| trouble(&why, &path.path))
         }
-        DiskOp::Locate { plan, .. } => find(files, &slot?, &plan).map(IoOk::Located),
+        DiskOp::Locate { plan, .. } => find(files, slot?, plan).map(IoOk::Located),
     }
 }
 
@@ -318,11 +334,15 @@ fn find(
     files: &Files,
     slot: &Arc<Slot>,
     plan: &LocatePlan,
-) -> Result<Option<dohle_core::log::locate::Located>, IoError> {
-    let file = files.existing(slot).map_err(|why| io_error(&why, &slot.path()))?;
+) -> Result<Option<dohle_core::log::locate::Located>, Trouble> {
+    let file = files.existing(slot).map_err(|why| trouble(&why, &slot.path()))?;
     let path = slot.path();
-    let Some(file) = file else { return Err(IoError::Failed(format!("{path}: no such file"))) };
-    locate(plan, &mut Segment { files, file, path, side: None })
+    let Some(file) = file else {
+        return Err(Trouble::Io(IoError::Failed(format!("{path}: no such file"))));
+    };
+    let mut segment = Segment { files, file, path, side: None, shortage: false };
+    let found = locate(plan, &mut segment);
+    if segment.shortage { Err(Trouble::Shortage) } else { found.map_err(Trouble::Io) }
 }
 
 struct Segment<'a> {
@@ -331,9 +351,17 @@ struct Segment<'a> {
     path: Arc<str>,
     /// The index that was asked for last.
     side: Option<(FilePath, File)>,
+    /// What it told the core is not an error of the disk.
+    shortage: bool,
 }
 
 impl Segment<'_> {
+    /// What the core is told of an error of an index.
+    fn told(&mut self, why: &io::Error, path: &FilePath) -> IoError {
+        self.shortage |= is_shortage(why);
+        io_error(why, &path.path)
+    }
+
     fn side(&mut self, path: &FilePath) -> io::Result<Option<&File>> {
         if self.side.as_ref().is_none_or(|(known, _)| known != path) {
             match File::open(self.files.path(path)?) {
@@ -362,11 +390,11 @@ impl ReadAt for Segment<'_> {
     }
 
     fn size(&mut self, path: &FilePath) -> Result<Option<u64>, IoError> {
-        self.side_size(path).map_err(|why| io_error(&why, &path.path))
+        self.side_size(path).map_err(|why| self.told(&why, path))
     }
 
     fn piece(&mut self, path: &FilePath, position: u64, len: u32) -> Result<Bytes, IoError> {
-        self.side_piece(path, position, len).map_err(|why| io_error(&why, &path.path))
+        self.side_piece(path, position, len).map_err(|why| self.told(&why, path))
     }
 }
 
@@ -401,8 +429,12 @@ fn sync_folder(path: &Path) -> io::Result<()> {
     }
 }
 
+fn trouble(why: &io::Error, what: &str) -> Trouble {
+    if is_shortage(why) { Trouble::Shortage } else { Trouble::Io(io_error(why, what)) }
+}
+
 /// What the core is told of an error.
-pub(super) fn io_error(why: &io::Error, what: &str) -> IoError {
+fn io_error(why: &io::Error, what: &str) -> IoError {
     let text = format!("{what}: {why}");
     match why.kind() {
         io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => IoError::NoSpace(text),

@@ -246,7 +246,8 @@ fn a_range_outlives_its_file() {
     let remove = DiskOp::Remove { id: bench.id(), path: at("t-0") };
     bench.run(remove).expect("removed");
     let mut buffer = [0; 7];
-    let handed = bench.files.handed_out(file).expect("it lingers");
+    let handed = bench.files.handed_out(file).and_then(|handed| handed.file());
+    let handed = handed.expect("it lingers");
     std::os::unix::fs::FileExt::read_exact_at(&*handed, &mut buffer, 0).expect("readable");
     assert_eq!(&buffer, b"payload");
     let expiry = bench.disk.deadline().expect("it does not linger for ever");
@@ -269,6 +270,34 @@ fn descriptors_are_bounded() {
         assert_eq!(bench.read(FileId(at), 0, 100), Ok(IoOk::Read(text.into_bytes().into())));
     }
     assert!(bench.files.open_count() <= 11);
+}
+
+/// What senders have open counts, and they get no more than that at once.
+#[test]
+fn descriptors_of_senders_are_bounded() {
+    let mut bench = Bench::at(Folder::new(), 10);
+    for at in 0..30 {
+        let file = bench.open(at, &format!("t-{at}/0.log"));
+        let write = bench.write(file, 0, &format!("log {at}"));
+        bench.run(write).expect("written");
+    }
+    let hand_out = |at| bench.files.handed_out(FileId(at)).expect("it is there");
+    let handed: Vec<_> = (0..30).map(hand_out).collect();
+    assert!(bench.files.open_count() <= 11, "{} files are open", bench.files.open_count());
+    for (at, handed) in handed.iter().enumerate() {
+        let mut buffer = [0; 4];
+        let file = handed.file().expect("it opens");
+        std::os::unix::fs::FileExt::read_exact_at(&*file, &mut buffer, 0).expect("readable");
+        assert_eq!(&buffer, b"log ", "{at}");
+    }
+    assert!(bench.files.open_count() <= 11);
+    for at in 0..30 {
+        bench.submit(DiskOp::Close { file: FileId(at) });
+    }
+    let expiry = bench.disk.deadline().expect("they do not linger for ever");
+    bench.disk.tick(expiry.plus(Duration::from_secs(60)));
+    assert!(handed[0].file().is_ok(), "it was open");
+    assert!(handed[29].file().is_err(), "its name may mean another file by now");
 }
 
 #[test]
@@ -413,6 +442,12 @@ fn a_data_directory_is_used_once() {
     std::fs::write(folder.path().join("file"), "").expect("written");
     let below_a_file = lock_dir(&folder.path().join("file/data"));
     assert!(matches!(below_a_file, Err(LockError::Unusable { .. })), "{below_a_file:?}");
+    let link = folder.path().join("link");
+    std::os::unix::fs::symlink("nowhere", &link).expect("a link");
+    for taken in [folder.path().join("file"), link] {
+        let text = lock_dir(&taken).map(drop).expect_err("no directory").to_string();
+        assert!(text.contains("is not a directory"), "{text}");
+    }
 }
 
 /// A segment is searched by its index files.

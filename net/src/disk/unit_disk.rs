@@ -13,11 +13,17 @@ use super::ops::Job;
 use super::order::{Footprint, Manner};
 use super::waiting::{Ready, Waiting};
 use crate::clock::Clock;
+use crate::note::{More, Seldom};
 
 /// A page-cache write that took longer than this waited for the device.
 const SLOW: Duration = Duration::from_millis(2);
 /// For how long a directory that was slow is served by the pool.
 const SLOW_FOR: Duration = Duration::from_secs(1);
+
+/// Pause while there is no descriptor left.
+const SHORTAGE_PAUSE: Duration = Duration::from_millis(20);
+
+static SELDOM_SHORTAGE: Seldom = Seldom::new(Duration::from_secs(10));
 
 /// An operation that was carried out elsewhere ended.
 pub struct Finished {
@@ -108,16 +114,19 @@ impl UnitDisk {
         let Ready { job, print, ticket } = ready;
         if job.is_quick() && !self.is_slow(print.dir) {
             let began = self.clock.mono();
-            done(job.run(&self.files));
+            let ran = job.run(&self.files);
             let took = self.clock.mono().since(began);
             if print.manner == Manner::Content && took > SLOW {
                 self.slow_until.insert(print.dir, self.clock.mono().plus(SLOW_FOR));
             }
-            return true;
+            if let Some(ran) = ran {
+                done(ran);
+                return true;
+            }
         }
         self.waiting.begins(ticket, print);
         let (files, tell) = (Arc::clone(&self.files), Arc::clone(&self.tell));
-        self.pool.run(move || tell(Finished { ticket, done: job.run(&files) }));
+        self.pool.run(move || tell(Finished { ticket, done: patiently(&job, &files) }));
         false
     }
 
@@ -128,5 +137,21 @@ impl UnitDisk {
             self.slow_until.remove(&dir);
         }
         slow
+    }
+}
+
+/// Carries an operation out, however long it takes until there is a descriptor for it.
+fn patiently(job: &Job, files: &Files) -> IoDone {
+    loop {
+        if let Some(done) = job.run(files) {
+            return done;
+        }
+        if let Some(left_out) = SELDOM_SHORTAGE.now() {
+            tracing::warn!(
+                "no file can be opened, this process or the system has too many open: waiting{}",
+                More(left_out)
+            );
+        }
+        std::thread::sleep(SHORTAGE_PAUSE);
     }
 }

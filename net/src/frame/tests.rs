@@ -9,7 +9,7 @@ const MAX: usize = 1024 * 1024;
 
 fn framer(max: usize) -> (Framer, Arc<Budget>) {
     let budget = Budget::new(usize::MAX);
-    (Framer::new(max, Arc::clone(&budget)), budget)
+    (Framer::new(max, &budget), budget)
 }
 
 fn stream(frames: &[Vec<u8>]) -> Vec<u8> {
@@ -27,6 +27,7 @@ fn cut_all(framer: &mut Framer, stream: &[u8], mut piece: impl FnMut() -> usize)
     let mut rest = stream;
     while !rest.is_empty() {
         let want = piece().min(rest.len());
+        assert!(framer.has_room(Waker::noop()));
         if let Some(mut body) = framer.body() {
             let count = want.min(body.remaining_mut());
             assert!(count > 0, "a body that is not whole has room");
@@ -86,6 +87,7 @@ fn an_announced_length_costs_nothing() {
     assert!(budget.used() <= FIRST_SIZE, "{} bytes for four", budget.used());
     let mut come = 0;
     for _ in 0..200 {
+        assert!(framer.has_room(Waker::noop()));
         let mut body = framer.body().expect("a large frame is under way");
         let count = body.remaining_mut().min(1000);
         body.put_bytes(0, count);

@@ -167,7 +167,7 @@ impl Transport for Near {
                 let len = usize::try_from(out.warm_len()).expect("short");
                 assert!(len > 0, "a range is warmed before it is sent");
                 let mut bytes = vec![0; len];
-                range.file.read_exact_at(&mut bytes, range.position)?;
+                range.file()?.read_exact_at(&mut bytes, range.position)?;
                 bytes.into()
             }
         };

@@ -72,9 +72,8 @@ fn dynamic_broker_configs() {
     for (target, key, value) in [
         (Broker, "log.retention.ms", "3000"),
         (ClusterDefault, "log.retention.ms", "4000"),
-        (Broker, "listeners", "PLAINTEXT://:9"),
         (Broker, "listener.name.plaintext.ssl.keystore.password", "a"),
-        (ClusterDefault, "listener.name.plaintext.max.connections", "100"),
+        (ClusterDefault, "listener.name.plaintext.num.network.threads", "4"),
         (Broker, "some.plugin.config", "a"),
         (ClusterDefault, "some.plugin.config", "a"),
         (ClusterDefault, "leader.replication.throttled.rate", "100"),
@@ -89,17 +88,7 @@ fn dynamic_broker_configs() {
         refused(broker(target, "ssl.keystore.password", "a"), true, "using the listener prefix");
         refused(broker(target, "log.segment.bytes", "100"), true, "at least 1048576");
     }
-    for target in [Broker, ClusterDefault] {
-        let part = "Cannot update these configs dynamically: [producer.id.expiration.ms]";
-        refused(broker(target, "producer.id.expiration.ms", "5"), true, part);
-        let kafkas = map(&[("producer.id.expiration.ms", "5")]);
-        let other = [change(Op::Set, "max.connections", "5")];
-        assert!(alter_broker(target, &kafkas, &other).is_ok(), "what is there stays");
-        let delete = [change(Op::Delete, "producer.id.expiration.ms", "")];
-        assert_eq!(alter_broker(target, &kafkas, &delete), Ok(Map::new()));
-    }
     let per_broker = "broker id must be specified";
-    refused(broker(ClusterDefault, "listeners", "PLAINTEXT://:9"), true, per_broker);
     let prefixed = "listener.name.a.ssl.keystore.password";
     refused(broker(ClusterDefault, prefixed, "a"), true, per_broker);
     let delete = [change(Op::Delete, "num.partitions", "")];
@@ -109,6 +98,29 @@ fn dynamic_broker_configs() {
     assert_eq!(alter_broker(ClusterDefault, &Map::new(), &append), Ok(then));
     let append = [change(Op::Append, "num.io.threads", "1")];
     refused(alter_broker(Broker, &Map::new(), &append), false, "not LIST");
+}
+
+#[test]
+fn what_counts_only_at_the_start_is_refused() {
+    for target in [Target::Broker, Target::ClusterDefault] {
+        for (key, value) in [
+            ("producer.id.expiration.ms", "5"),
+            ("listeners", "PLAINTEXT://:9"),
+            ("max.connection.creation.rate", "5"),
+            ("listener.name.plaintext.max.connections", "5"),
+            ("listener.name.plaintext.max.connection.creation.rate", "5"),
+        ] {
+            let part = format!("Cannot update these configs dynamically: [{key}]");
+            refused(broker(target, key, value), true, &part);
+            let kafkas = map(&[(key, value)]);
+            let other = [change(Op::Set, "max.connections", "5")];
+            if target == Target::Broker {
+                assert!(alter_broker(target, &kafkas, &other).is_ok(), "what is there stays");
+            }
+            let delete = [change(Op::Delete, key, "")];
+            assert_eq!(alter_broker(target, &kafkas, &delete), Ok(Map::new()));
+        }
+    }
 }
 
 #[test]
