@@ -136,9 +136,66 @@ fn failures_say_what_to_do_and_have_codes() {
     broker.fails(&["consume", "x", "--from", "soon"], 2);
     broker.fails(&["consume", "x", "-X", "fetch.min.bites=1"], 2);
     broker.fails(&["produce", "x", "-X", "linger.ms=-1"], 2);
+    let servers = ["-X", "bootstrap.servers=127.0.0.1:1"];
+    let two = broker.fails(&[&["consume", "x"], &servers[..]].concat(), 2);
+    assert!(two.contains("contradicts"), "{two}");
+    let replay = Command::new(DOHLE).args(["sim", "replay"]).output().unwrap();
+    assert!(String::from_utf8_lossy(&replay.stderr).contains("--seed"), "{replay:?}");
     let nobody = Command::new(DOHLE).args(["topic", "list", "-b", "127.0.0.1:1"]).output().unwrap();
     assert_eq!(nobody.status.code(), Some(1));
     assert!(String::from_utf8_lossy(&nobody.stderr).contains("dohle start"), "{nobody:?}");
+}
+
+#[test]
+fn a_reader_ends_with_the_last_record_and_not_with_a_poll() {
+    let broker = Broker::start("ends");
+    broker.ok(&["topic", "create", "t", "--partitions", "3"], "");
+    broker.ok(&["produce", "t", "-p", "1"], "a\nb\n");
+    // Longer than the test may take.
+    let wait = ["-X", "fetch.max.wait.ms=25000"];
+    let begun = Instant::now();
+    assert_eq!(broker.ok(&[&["consume", "t", "-e"], &wait[..]].concat(), ""), "a\nb\n");
+    assert_eq!(broker.ok(&[&["consume", "t", "-c", "1"], &wait[..]].concat(), ""), "a\n");
+    assert_eq!(broker.ok(&[&["consume", "t", "-e", "-p", "0"], &wait[..]].concat(), ""), "");
+    assert!(begun.elapsed() < Duration::from_secs(15), "{:?}", begun.elapsed());
+}
+
+#[test]
+fn what_cannot_be_written_is_named_at_once() {
+    let broker = Broker::start("refused");
+    broker.ok(&["topic", "create", "t", "--partitions", "3"], "");
+    let missing = broker.fails(&["produce", "t", "-p", "3"], 1);
+    assert!(missing.contains("t has 3 partitions, numbered from 0"), "{missing}");
+    let long = ["produce", "t", "-X", "max.request.size=100", "--json"];
+    let output = broker.run(&long, &format!("one\n{}\ntwo\n", "x".repeat(5_000_000)));
+    assert_eq!(output.status.code(), Some(1));
+    let told = String::from_utf8(output.stderr).unwrap();
+    assert!(told.contains("line 2 was not written"), "{told}");
+    let summary = told.lines().find(|line| line.starts_with('{')).expect("a summary");
+    let summary: Value = serde_json::from_str(summary).unwrap();
+    assert_eq!((&summary["records"], &summary["bytes"]), (&json!(2), &json!(6)));
+    assert_eq!(broker.ok(&["consume", "t", "-e"], ""), "one\ntwo\n");
+}
+
+#[test]
+fn a_reader_hears_that_its_topic_is_gone() {
+    let broker = Broker::start("gone");
+    broker.ok(&["topic", "create", "t"], "");
+    let mut reader = Command::new(DOHLE)
+        .args(["consume", "t", "-X"])
+        .arg(format!("bootstrap.servers={}", broker.address))
+        .stdout(Stdio::null())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    broker.ok(&["produce", "t"], "a\n");
+    broker.ok(&["topic", "delete", "t"], "");
+    let mut told = String::new();
+    BufReader::new(reader.stderr.take().unwrap()).read_line(&mut told).unwrap();
+    reader.kill().unwrap();
+    reader.wait().unwrap();
+    // Deleted before the reader looked for it, the topic is missing from the start.
+    assert!(told.contains("no topic t"), "{told}");
 }
 
 #[test]

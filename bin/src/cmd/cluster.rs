@@ -2,28 +2,29 @@
 
 use std::future::Future;
 use std::io;
-use std::net::{TcpStream, ToSocketAddrs as _};
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Duration;
 
 use dohle_client::api::Admin;
 use dohle_client::config::{AdminConfig, ConfigError};
-use dohle_client::machine::admin::{AdminError, ItemError};
+use dohle_client::machine::admin::{AdminError, ItemError, TopicDescription};
 use dohle_net::client::Tokio;
 use dohle_wire::ErrorCode;
 
+use super::greeting::greet;
+
 /// How long a person waits for an answer.
 const PATIENCE: Duration = Duration::from_secs(15);
-/// How long a person waits to hear that nobody is there.
-const CONNECT: Duration = Duration::from_secs(5);
+/// Where a broker is when nothing else is said.
+const HERE: &str = "127.0.0.1:9092";
 
 /// The cluster to talk to.
 #[derive(clap::Args, Debug, Clone)]
 pub(crate) struct Cluster {
-    /// Brokers to ask first, separated by commas.
-    #[arg(short, long, value_name = "HOST:PORT", default_value = "127.0.0.1:9092")]
-    pub(crate) bootstrap: String,
+    /// Brokers to ask first, separated by commas [default: 127.0.0.1:9092].
+    #[arg(short, long, value_name = "HOST:PORT")]
+    bootstrap: Option<String>,
 }
 
 /// Why a command ends without success.
@@ -70,19 +71,48 @@ impl Failure {
 pub(crate) fn run(command: impl Future<Output = Result<(), Failure>>) -> ExitCode {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let ended = match runtime {
-        Ok(runtime) => runtime.block_on(command),
+        Ok(runtime) => {
+            let ended = runtime.block_on(command);
+            // A name that is still being looked up holds nobody up.
+            runtime.shutdown_background();
+            ended
+        }
         Err(error) => Err(Failure::Failed(format!("no runtime: {error}"))),
     };
     ended.map_or_else(|failure| failure.end(), |()| ExitCode::SUCCESS)
 }
 
 impl Cluster {
-    /// Checks that somebody listens, so that a person need not wait for many attempts in vain.
-    pub(crate) fn reach(&self) -> Result<(), Failure> {
-        let config = AdminConfig::to(&self.bootstrap)?;
+    /// Where the cluster is.
+    pub(crate) fn servers(&self) -> &str {
+        self.bootstrap.as_deref().unwrap_or(HERE)
+    }
+
+    /// The same cluster, or the one that `bootstrap.servers` among the settings names: that is
+    /// `--bootstrap` under Kafka's name.
+    pub(crate) fn or_set(&self, settings: &[(String, String)]) -> Result<Self, Failure> {
+        let mut bootstrap = self.bootstrap.clone();
+        for (_, servers) in settings.iter().filter(|(name, _)| name == "bootstrap.servers") {
+            match &bootstrap {
+                Some(other) if other != servers => {
+                    return Err(Failure::Usage(format!(
+                        "bootstrap.servers={servers} contradicts {other}, given as --bootstrap or \
+                         before; give one of them"
+                    )));
+                }
+                Some(_) => {}
+                None => bootstrap = Some(servers.clone()),
+            }
+        }
+        Ok(Self { bootstrap })
+    }
+
+    /// Checks that a broker listens, so that a person need not wait for many attempts in vain.
+    pub(crate) async fn reach(&self) -> Result<(), Failure> {
+        let config = AdminConfig::to(self.servers())?;
         let mut problems = Vec::new();
         for (host, port) in &config.connection.bootstrap_servers {
-            match connect(host, *port) {
+            match greet(host, *port).await {
                 Ok(()) => return Ok(()),
                 Err(error) => problems.push(format!("{host}:{port}: {error}")),
             }
@@ -95,30 +125,43 @@ impl Cluster {
     }
 
     /// An admin client.
-    pub(crate) fn admin(&self) -> Result<Admin<Tokio>, Failure> {
-        self.reach()?;
-        let mut config = AdminConfig::to(&self.bootstrap)?;
+    pub(crate) async fn admin(&self) -> Result<Admin<Tokio>, Failure> {
+        self.reach().await?;
+        self.admin_within(PATIENCE)
+    }
+
+    /// An admin client that gives up on a call after `patience`.
+    pub(crate) fn admin_within(&self, patience: Duration) -> Result<Admin<Tokio>, Failure> {
+        let mut config = AdminConfig::to(self.servers())?;
         "dohle-cli".clone_into(&mut config.connection.client_id);
-        config.api_timeout = PATIENCE;
+        config.api_timeout = patience;
         Ok(Admin::new(Tokio::new(), config)?)
     }
 
     /// What to say about a call that failed as a whole.
     pub(crate) fn failed(&self, error: &AdminError, connection: Option<Arc<str>>) -> Failure {
         let last = connection.map_or_else(String::new, |text| format!("; last connection: {text}"));
-        Failure::Failed(format!("{}: {error}{last}", self.bootstrap))
+        Failure::Failed(format!("{}: {error}{last}", self.servers()))
+    }
+
+    /// A topic, or why it cannot be described.
+    pub(crate) async fn topic(
+        &self,
+        name: &Arc<str>,
+    ) -> Result<Result<TopicDescription, ItemError>, Failure> {
+        let admin = self.admin().await?;
+        let topics = admin.describe_topics(vec![Arc::clone(name)]).await;
+        let mut topics =
+            topics.map_err(|error| self.failed(&error, admin.last_connection_error()))?;
+        topics.remove(name).ok_or_else(|| Failure::Failed(format!("no broker describes {name}")))
     }
 }
 
-fn connect(host: &str, port: u16) -> io::Result<()> {
-    let mut last = io::Error::new(io::ErrorKind::NotFound, "the name has no address");
-    for address in (host, port).to_socket_addrs()? {
-        match TcpStream::connect_timeout(&address, CONNECT) {
-            Ok(_) => return Ok(()),
-            Err(error) => last = error,
-        }
-    }
-    Err(last)
+/// What to say about a partition that a topic does not have.
+pub(crate) fn about_partition(topic: &str, count: usize, partition: i32) -> Failure {
+    Failure::Failed(format!(
+        "{topic} has {count} partitions, numbered from 0; there is no partition {partition}"
+    ))
 }
 
 /// What to say about a topic that something could not be done with.
@@ -146,5 +189,28 @@ pub(crate) fn pair(text: &str) -> Result<(String, String), String> {
             Ok((name.trim().to_owned(), value.to_owned()))
         }
         _ => Err(format!("expected name=value, found `{text}`")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn servers_come_from_the_flag_or_the_setting() {
+        let check = |flag: Option<&str>, settings: &[&str], expected: Option<&str>| {
+            let cluster = Cluster { bootstrap: flag.map(str::to_owned) };
+            let setting = |servers: &&str| ("bootstrap.servers".to_owned(), (*servers).to_owned());
+            let mut settings: Vec<_> = settings.iter().map(setting).collect();
+            settings.push(("linger.ms".to_owned(), "1".to_owned()));
+            let found = cluster.or_set(&settings).map(|cluster| cluster.servers().to_owned());
+            assert_eq!(found.ok().as_deref(), expected, "{flag:?} {settings:?}");
+        };
+        check(None, &[], Some(HERE));
+        check(Some("a:1"), &[], Some("a:1"));
+        check(None, &["b:2"], Some("b:2"));
+        check(Some("b:2"), &["b:2"], Some("b:2"));
+        check(Some("a:1"), &["b:2"], None);
+        check(None, &["a:1", "b:2"], None);
     }
 }

@@ -1,10 +1,11 @@
 //! `dohle produce`: writes the lines of standard input as records.
 
 use std::collections::VecDeque;
-use std::io::{self, BufRead as _, Write as _};
+use std::fmt;
+use std::io::{self, BufRead, Read as _, Write as _};
 use std::process::ExitCode;
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use clap::ValueEnum;
@@ -13,15 +14,19 @@ use dohle_client::config::ProducerConfig;
 use dohle_client::machine::producer::{ProducerRecord, RecordHeader};
 use dohle_codec::NativeCodecs;
 use dohle_net::client::Tokio;
+use dohle_wire::ErrorCode;
 use serde_json::json;
 use tokio::sync::mpsc;
 
-use super::cluster::{Cluster, Failure, pair, run as run_to_end};
+use super::cluster::{Cluster, Failure, about_partition, about_topic, pair, run as run_to_end};
+use super::waiting::Waiting;
 
 /// Records under way at the same time, at most.
 const UNDER_WAY: usize = 20_000;
 /// Lines that are read ahead.
-const READ_AHEAD: usize = 4_096;
+const READ_AHEAD: usize = 64;
+/// How often to look at what holds records up.
+const LOOK: Duration = Duration::from_secs(1);
 /// Failures that are told one by one.
 const TOLD: u64 = 5;
 
@@ -92,7 +97,7 @@ pub(crate) fn run(args: Args) -> ExitCode {
 }
 
 fn config(args: &Args) -> Result<ProducerConfig, Failure> {
-    let mut config = ProducerConfig::to(&args.cluster.bootstrap)?;
+    let mut config = ProducerConfig::to(args.cluster.servers())?;
     config.set("client.id", "dohle-cli")?;
     config.set("acks", args.acks.name())?;
     if !matches!(args.acks, Acks::All) {
@@ -164,35 +169,77 @@ struct Count {
     failed: u64,
 }
 
+/// A record whose fate is not known yet.
+struct UnderWay {
+    line: u64,
+    bytes: u64,
+    delivery: Delivery,
+}
+
 impl Count {
-    async fn settle(&mut self, delivery: Delivery) {
-        match delivery.await {
-            Ok(_) => self.records += 1,
-            Err(error) => self.fail(&error),
+    async fn settle(&mut self, record: UnderWay) {
+        match record.delivery.await {
+            Ok(_) => {
+                self.records += 1;
+                self.bytes += record.bytes;
+            }
+            Err(error) => self.fail(record.line, &error),
         }
     }
 
-    fn fail(&mut self, error: &dyn std::error::Error) {
+    fn fail(&mut self, line: u64, error: &dyn fmt::Display) {
         self.failed += 1;
         if self.failed <= TOLD {
-            eprintln!("dohle: a record was not written: {error}");
+            eprintln!("dohle: line {line} was not written: {error}");
         }
     }
 }
 
-async fn produce(args: Args) -> Result<(), Failure> {
+/// Tells what holds records up, until the command ends.
+async fn watch(producer: Producer<Tokio>) {
+    let mut waiting = Waiting::default();
+    loop {
+        tokio::time::sleep(LOOK).await;
+        waiting.tell(&producer.troubles(), producer.last_connection_error());
+    }
+}
+
+/// Checks that there is a broker, and the partition that is asked for. A topic that does not exist
+/// may be made by writing to it.
+async fn check_place(args: &Args) -> Result<(), Failure> {
+    let Some(partition) = args.partition else { return args.cluster.reach().await };
+    match args.cluster.topic(&args.topic).await? {
+        Ok(topic) if usize::try_from(partition).is_ok_and(|at| at >= topic.partitions.len()) => {
+            Err(about_partition(&args.topic, topic.partitions.len(), partition))
+        }
+        Err(error) if error.code != ErrorCode::UnknownTopicOrPartition => {
+            Err(Failure::Failed(about_topic(&args.topic, &error)))
+        }
+        Ok(_) | Err(_) => Ok(()),
+    }
+}
+
+async fn produce(mut args: Args) -> Result<(), Failure> {
+    args.cluster = args.cluster.or_set(&args.property)?;
     let config = config(&args)?;
-    args.cluster.reach()?;
+    check_place(&args).await?;
+    let limit = config.max_request_size + args.key_delimiter.as_ref().map_or(0, String::len);
     let producer = Producer::new(Tokio::new(), config, Arc::new(NativeCodecs))?;
+    tokio::spawn(watch(producer.clone()));
     let maker = Maker::new(&args);
     let (began, mut count, mut under_way) = (Instant::now(), Count::default(), VecDeque::new());
-    let mut lines = lines();
-    while let Some(line) = lines.recv().await {
-        let line = line.map_err(|error| Failure::Failed(format!("standard input: {error}")))?;
-        count.bytes += line.len() as u64;
-        match producer.queue(maker.record(line)).await {
-            Ok(delivery) => under_way.push_back(delivery),
-            Err(error) => count.fail(&error),
+    let (mut lines, mut line) = (lines(limit), 0);
+    while let Some(read) = lines.recv().await {
+        line += 1;
+        let read = read.map_err(|error| Failure::Failed(format!("standard input: {error}")))?;
+        let Line::Whole(text) = read else {
+            count.fail(line, &format!("it has more than {limit} bytes (max.request.size)"));
+            continue;
+        };
+        let bytes = text.len() as u64;
+        match producer.queue(maker.record(text)).await {
+            Ok(delivery) => under_way.push_back(UnderWay { line, bytes, delivery }),
+            Err(error) => count.fail(line, &error),
         }
         if under_way.len() >= UNDER_WAY
             && let Some(oldest) = under_way.pop_front()
@@ -201,8 +248,8 @@ async fn produce(args: Args) -> Result<(), Failure> {
         }
     }
     producer.flush().await;
-    for delivery in under_way {
-        count.settle(delivery).await;
+    for record in under_way {
+        count.settle(record).await;
     }
     summary(&args, &count, began)?;
     if count.failed == 0 {
@@ -228,32 +275,44 @@ fn summary(args: &Args, count: &Count, began: Instant) -> io::Result<()> {
     writeln!(out, "{records} records ({bytes} bytes) written to {topic} in {seconds:.3} s")
 }
 
-/// The lines of standard input, without their ends. Read on a thread of its own, because reading
-/// from a terminal or a pipe waits.
-fn lines() -> mpsc::Receiver<io::Result<Vec<u8>>> {
+/// A line of the input, without its end.
+#[derive(Debug, PartialEq, Eq)]
+enum Line {
+    Whole(Vec<u8>),
+    /// It was passed over.
+    TooLong,
+}
+
+/// The lines of standard input. Read on a thread of its own, because reading from a terminal or a
+/// pipe waits.
+fn lines(limit: usize) -> mpsc::Receiver<io::Result<Line>> {
     let (to, from) = mpsc::channel(READ_AHEAD);
     std::thread::spawn(move || {
         let mut input = io::stdin().lock();
-        loop {
-            let mut line = Vec::new();
-            let read = input.read_until(b'\n', &mut line);
-            if line.last() == Some(&b'\n') {
-                line.pop();
-            }
-            let done = match read {
-                Ok(0) => return,
-                Ok(_) => to.blocking_send(Ok(line)).is_err(),
-                Err(error) => {
-                    let _ = to.blocking_send(Err(error));
-                    true
-                }
-            };
-            if done {
+        while let Some(line) = next_line(&mut input, limit).transpose() {
+            let failed = line.is_err();
+            if to.blocking_send(line).is_err() || failed {
                 return;
             }
         }
     });
     from
+}
+
+/// The next line, of which no more than `limit` bytes are ever kept.
+fn next_line(input: &mut impl BufRead, limit: usize) -> io::Result<Option<Line>> {
+    let mut line = Vec::new();
+    let room = (limit as u64).saturating_add(1);
+    if input.by_ref().take(room).read_until(b'\n', &mut line)? == 0 {
+        return Ok(None);
+    }
+    if line.last() == Some(&b'\n') {
+        line.pop();
+    } else if line.len() > limit {
+        input.skip_until(b'\n')?;
+        return Ok(Some(Line::TooLong));
+    }
+    Ok(Some(Line::Whole(line)))
 }
 
 #[cfg(test)]
@@ -275,6 +334,24 @@ mod tests {
         let record = maker.record(line.as_bytes().to_vec());
         let bytes = |text: Option<&str>| text.map(|text| Bytes::copy_from_slice(text.as_bytes()));
         assert_eq!((record.key, record.value), (bytes(key), bytes(value)), "{line:?}");
+    }
+
+    #[test]
+    fn lines_are_bounded() {
+        let check = |mut input: &[u8], expected: &[Option<&str>]| {
+            let mut found = Vec::new();
+            while let Some(line) = next_line(&mut input, 3).unwrap() {
+                found.push(line);
+            }
+            let line = |text: &Option<&str>| {
+                text.map_or(Line::TooLong, |text| Line::Whole(text.as_bytes().to_vec()))
+            };
+            assert_eq!(found, expected.iter().map(line).collect::<Vec<_>>(), "{input:?}");
+        };
+        check(b"", &[]);
+        check(b"abc\n\nab", &[Some("abc"), Some(""), Some("ab")]);
+        check(b"abcd\nabc", &[None, Some("abc")]);
+        check(b"a\nabcdefgh", &[Some("a"), None]);
     }
 
     #[test]

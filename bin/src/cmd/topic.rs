@@ -4,12 +4,13 @@ use std::collections::BTreeMap;
 use std::io::{self, Write as _};
 use std::process::ExitCode;
 use std::sync::Arc;
+use std::time::Duration;
 
 use clap::Subcommand;
-use dohle_client::api::Admin;
+use dohle_client::api::{Admin, Each};
 use dohle_client::machine::admin::{
-    ConfigChange, ConfigEntry, ConfigResource, ConfigSource, FoundOffset, ItemError, NewTopic,
-    OffsetSpec, TopicDescription,
+    AdminError, ConfigChange, ConfigEntry, ConfigResource, ConfigSource, FoundOffset, ItemError,
+    NewTopic, OffsetSpec, TopicDescription,
 };
 use dohle_client::machine::{PartitionInfo, TopicPartition};
 use dohle_net::client::Tokio;
@@ -18,6 +19,9 @@ use serde_json::{Value, json};
 
 use super::cluster::{Cluster, Failure, about_topic, pair, run as run_to_end};
 use super::table::Table;
+
+/// How long to wait for offsets: what else there is to say of a topic does not depend on them.
+const OFFSETS: Duration = Duration::from_secs(5);
 
 /// Create, list, describe, change and delete topics.
 #[derive(clap::Args, Debug)]
@@ -129,14 +133,11 @@ struct Client {
 }
 
 impl Client {
-    fn new(common: &Common) -> Result<Self, Failure> {
-        Ok(Self { cluster: common.cluster.clone(), admin: common.cluster.admin()? })
+    async fn new(common: &Common) -> Result<Self, Failure> {
+        Ok(Self { cluster: common.cluster.clone(), admin: common.cluster.admin().await? })
     }
 
-    fn or_failed<T>(
-        &self,
-        result: Result<T, dohle_client::machine::admin::AdminError>,
-    ) -> Result<T, Failure> {
+    fn or_failed<T>(&self, result: Result<T, AdminError>) -> Result<T, Failure> {
         result.map_err(|error| self.cluster.failed(&error, self.admin.last_connection_error()))
     }
 }
@@ -162,7 +163,7 @@ fn say(json: bool, text: &str, object: &Value) -> Result<(), Failure> {
 }
 
 async fn create(args: Create) -> Result<(), Failure> {
-    let client = Client::new(&args.common)?;
+    let client = Client::new(&args.common).await?;
     let topic = NewTopic {
         name: Arc::clone(&args.name),
         partitions: args.partitions.unwrap_or(-1),
@@ -175,7 +176,7 @@ async fn create(args: Create) -> Result<(), Failure> {
 }
 
 async fn delete(args: Delete) -> Result<(), Failure> {
-    let client = Client::new(&args.common)?;
+    let client = Client::new(&args.common).await?;
     all_done(client.or_failed(client.admin.delete_topics(args.names.clone()).await)?)?;
     for name in &args.names {
         say(args.common.json, &format!("deleted {name}"), &json!({"deleted": **name}))?;
@@ -191,7 +192,7 @@ async fn alter(args: Alter) -> Result<(), Failure> {
         let problem = "nothing to change: expected --partitions, --config or --delete-config";
         return Err(Failure::Usage(problem.to_owned()));
     }
-    let client = Client::new(&args.common)?;
+    let client = Client::new(&args.common).await?;
     if !changes.is_empty() {
         let resource = ConfigResource::Topic(Arc::clone(&args.name));
         all_done(client.or_failed(client.admin.alter_configs(vec![(resource, changes)]).await)?)?;
@@ -205,7 +206,7 @@ async fn alter(args: Alter) -> Result<(), Failure> {
 }
 
 async fn list(args: List) -> Result<(), Failure> {
-    let client = Client::new(&args.common)?;
+    let client = Client::new(&args.common).await?;
     let topics = client.or_failed(client.admin.list_topics().await)?;
     let mut table = Table::new(&["TOPIC", "PARTITIONS", "REPLICAS"]);
     let mut rows = Vec::new();
@@ -241,7 +242,7 @@ struct Described<'a> {
 }
 
 async fn describe(args: Describe) -> Result<(), Failure> {
-    let client = Client::new(&args.common)?;
+    let client = Client::new(&args.common).await?;
     let topics = client.or_failed(client.admin.describe_topics(args.names.clone()).await)?;
     let missing = topics
         .iter()
@@ -251,16 +252,18 @@ async fn describe(args: Describe) -> Result<(), Failure> {
         topics.iter().filter_map(|(name, found)| Some((name, found.as_ref().ok()?))).collect();
     let resources = known.iter().map(|(name, _)| ConfigResource::Topic(Arc::clone(name)));
     let configs = client.or_failed(client.admin.describe_configs(resources.collect()).await)?;
+    let offsets_admin = client.cluster.admin_within(OFFSETS)?;
     let offsets = |spec| {
         // A partition without leader cannot tell; waiting for it would help nobody.
         let led = known.iter().flat_map(|(name, topic)| {
             let led = topic.partitions.iter().filter(|part| part.leader.is_some());
             led.map(|part| (TopicPartition::new(Arc::clone(name), part.index), spec))
         });
-        client.admin.list_offsets(led.collect())
+        offsets_admin.list_offsets(led.collect())
     };
-    let start = client.or_failed(offsets(OffsetSpec::Earliest).await)?;
-    let end = client.or_failed(offsets(OffsetSpec::Latest).await)?;
+    let (start, end) = tokio::join!(offsets(OffsetSpec::Earliest), offsets(OffsetSpec::Latest));
+    let unread = unread(&end);
+    let (start, end) = (start.unwrap_or_default(), end.unwrap_or_default());
     let mut out = io::stdout().lock();
     for (name, topic) in known {
         let configs = configs.get(&ConfigResource::Topic(Arc::clone(name)));
@@ -273,7 +276,19 @@ async fn describe(args: Describe) -> Result<(), Failure> {
         }
     }
     out.flush()?;
-    if missing.is_empty() { Ok(()) } else { Err(Failure::Failed(missing.join("\n       "))) }
+    let problems: Vec<String> = missing.into_iter().chain(unread).collect();
+    if problems.is_empty() { Ok(()) } else { Err(Failure::Failed(problems.join("\n       "))) }
+}
+
+/// What to say about offsets that nobody told.
+fn unread(found: &Result<Each<TopicPartition, FoundOffset>, AdminError>) -> Vec<String> {
+    let of = |(of, found): (&TopicPartition, &Result<FoundOffset, ItemError>)| {
+        Some(format!("the offsets of {of} are not known: {}", found.as_ref().err()?))
+    };
+    match found {
+        Ok(each) => each.iter().filter_map(of).collect(),
+        Err(error) => vec![format!("no offsets are known: {error}")],
+    }
 }
 
 impl Described<'_> {

@@ -14,7 +14,7 @@ use super::runtime::Runtime;
 use super::shell::{Client, Shell, Wakers};
 use crate::config::{ConfigError, ConsumerConfig};
 use crate::machine::consumer::{ConsumeError, ConsumedRecord, Effect, Input, Start};
-use crate::machine::{Consumer as Machine, NetEffect, TopicPartition};
+use crate::machine::{Consumer as Machine, NetEffect, TopicPartition, Trouble};
 
 /// What one poll gave.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -137,9 +137,19 @@ impl<R: Runtime> Consumer<R> {
         }
     }
 
+    /// Offset of the next record of a partition, if it is known now.
+    pub fn known_position(&self, partition: &TopicPartition) -> Option<Offset> {
+        self.shell.lock().machine.position(partition)
+    }
+
     /// Offset after the last committed record of a partition, as of the last fetch.
     pub fn high_watermark(&self, partition: &TopicPartition) -> Option<Offset> {
         self.shell.lock().machine.high_watermark(partition)
+    }
+
+    /// What holds up the partitions that are read; for a person.
+    pub fn troubles(&self) -> Vec<Trouble> {
+        self.shell.lock().machine.troubles()
     }
 
     /// Waits until `look` sees what it wants; it looks after every step of the machine.

@@ -14,7 +14,7 @@ use super::shell::{Client, Shell, Wakers};
 use super::slot::{Giver, Taker, slot};
 use crate::config::{ConfigError, ProducerConfig};
 use crate::machine::producer::{Effect, Input, ProduceError, ProducerRecord, Receipt};
-use crate::machine::{NetEffect, Producer as Machine, Token};
+use crate::machine::{NetEffect, Producer as Machine, Token, Trouble};
 
 /// Where an acknowledged record is.
 pub type RecordMetadata = Receipt;
@@ -153,6 +153,11 @@ impl<R: Runtime> Producer<R> {
             taker
         };
         taker.await;
+    }
+
+    /// What holds up the records that are not delivered; for a person.
+    pub fn troubles(&self) -> Vec<Trouble> {
+        self.shell().lock().machine.troubles()
     }
 
     /// Why the last connection could not be made, or ended; for a person.

@@ -16,6 +16,7 @@ pub mod net;
 pub mod producer;
 mod rng;
 mod time;
+mod trouble;
 
 pub use admin::Admin;
 pub use cluster::{BrokerInfo, ClusterView, PartitionInfo, TopicInfo};
@@ -24,6 +25,7 @@ pub use fx::Fx;
 pub use net::{ConnId, Frame, NetEffect, NetInput};
 pub use producer::Producer;
 pub use time::{Deadline, Now};
+pub use trouble::Trouble;
 
 /// Ties an effect to the input that asked for it. Chosen by the caller.
 #[derive(Copy, Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]

@@ -127,6 +127,20 @@ fn a_call_without_any_broker_times_out() {
 }
 
 #[test]
+fn items_that_a_broker_cannot_serve_fail_alone() {
+    let mut broker = two_nodes();
+    broker.log("t", 1).offline = true;
+    let mut world = world(broker);
+    let wanted = (0..3).map(|at| (TopicPartition::new("t", at), OffsetSpec::Latest));
+    let Ok(Reply::Offsets(found)) = call(&mut world, Call::ListOffsets(wanted.collect())) else {
+        panic!()
+    };
+    let codes: Vec<_> =
+        found.values().map(|found| found.as_ref().err().map(|error| error.code)).collect();
+    assert_eq!(codes, [None, Some(ErrorCode::KafkaStorageError), None]);
+}
+
+#[test]
 fn an_answer_lost_is_asked_for_again() {
     let mut world = world(two_nodes());
     world.input(Input::Call { token: Token(1), call: Call::DescribeTopics(None) });

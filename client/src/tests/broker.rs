@@ -29,6 +29,8 @@ pub(crate) struct Log {
     pub(crate) epoch: i32,
     pub(crate) start: i64,
     pub(crate) batches: Vec<RawBatch>,
+    /// Its disk is gone.
+    pub(crate) offline: bool,
     /// Aborted transactions: producer and first offset.
     pub(crate) aborted: Vec<(i64, i64)>,
     producers: BTreeMap<i64, Known>,
@@ -41,6 +43,7 @@ impl Log {
             epoch: 1,
             start: 0,
             batches: Vec::new(),
+            offline: false,
             aborted: Vec::new(),
             producers: BTreeMap::new(),
         }
@@ -383,7 +386,11 @@ impl Broker {
         };
         let topic = self.topic_of(name, id).ok_or(unknown)?;
         let log = topic.logs.get_mut(at as usize).ok_or(ErrorCode::UnknownTopicOrPartition)?;
-        if log.leader == node { Ok(log) } else { Err(ErrorCode::NotLeaderOrFollower) }
+        match log {
+            log if log.leader != node => Err(ErrorCode::NotLeaderOrFollower),
+            log if log.offline => Err(ErrorCode::KafkaStorageError),
+            log => Ok(log),
+        }
     }
 
     fn produce(&mut self, node: i32, request: ProduceRequest) -> ProduceResponse {

@@ -14,7 +14,7 @@ use super::producer::Turning;
 use super::world::World;
 use crate::config::{AutoOffsetReset, ConsumerConfig, IsolationLevel};
 use crate::machine::consumer::{ConsumeError, Effect, Input, Start};
-use crate::machine::{Consumer, Machine as _, TopicPartition};
+use crate::machine::{Consumer, Machine as _, TopicPartition, Trouble};
 
 fn config() -> ConsumerConfig {
     ConsumerConfig::to("node:9001").expect("an address")
@@ -247,6 +247,51 @@ fn damage_is_reported_after_the_good_records_before_it() {
     let mut trusting = self::world(config, damaged());
     assign(&mut trusting, Start::Earliest);
     check(&mut trusting, 9, "abcdef");
+}
+
+#[test]
+fn offsets_that_do_not_rise_within_their_batch_move_the_position_nowhere() {
+    // A record: length, attributes, time, and then the offset delta, a byte each.
+    let second_delta = |bytes: &[u8]| 61 + 1 + usize::from(bytes[61] / 2) + 3;
+    for delta in [-1i8, 0, 2, 63] {
+        let mut broker = six();
+        let first = &mut broker.log("t", 0).batches[0];
+        let mut bytes = first.bytes.to_vec();
+        let place = second_delta(&bytes);
+        assert_eq!(bytes[place], 2);
+        bytes[place] = ((delta << 1) ^ (delta >> 7)) as u8;
+        first.bytes = bytes.into();
+        let mut world = world(ConsumerConfig { check_crcs: false, ..config() }, broker);
+        assign(&mut world, Start::Earliest);
+        let (values, errors) = poll(&mut world, 9);
+        assert_eq!(values, "a", "{delta}");
+        assert!(matches!(&errors[..], [ConsumeError::Corrupt { .. }]), "{delta}: {errors:?}");
+        world.input(Input::Seek(at(0), Start::Offset(Offset(2))));
+        world.pass(Duration::from_secs(1));
+        check(&mut world, 9, "cdef");
+    }
+}
+
+#[test]
+fn what_cannot_be_read_now_is_named_until_it_can() {
+    let mut world = world(config(), six());
+    world.dark = vec![1];
+    assign(&mut world, Start::Earliest);
+    assert_eq!(world.machine.troubles(), [Trouble::NoBroker]);
+    world.dark.clear();
+    world.broker.log("t", 0).offline = true;
+    world.pass(Duration::from_secs(5));
+    let trouble = |code| [Trouble::Partition(at(0), code)];
+    assert_eq!(world.machine.troubles(), trouble(ErrorCode::KafkaStorageError));
+    world.broker.log("t", 0).offline = false;
+    world.pass(Duration::from_secs(5));
+    assert_eq!(world.machine.troubles(), []);
+    check(&mut world, 9, "abcdef");
+    world.broker.topics.clear();
+    world.pass(Duration::from_secs(5));
+    let troubles = world.machine.troubles();
+    assert_eq!(troubles, trouble(ErrorCode::UnknownTopicId));
+    assert_eq!(troubles[0].to_string(), "the brokers know no topic t (any more)");
 }
 
 #[test]

@@ -11,7 +11,7 @@ use super::broker::{Broker, Fault, values};
 use super::world::World;
 use crate::config::{Acks, ProducerConfig};
 use crate::machine::producer::{Effect, Input, ProduceError, ProducerRecord, Receipt};
-use crate::machine::{Machine as _, Producer, Token};
+use crate::machine::{Machine as _, Producer, Token, TopicPartition, Trouble};
 
 /// A codec for tests: turns the bytes around.
 pub(super) struct Turning;
@@ -329,8 +329,11 @@ fn a_dead_broker_is_tried_until_delivery_timeout() {
     world.cut(conn, false);
     world.pass(Duration::from_secs(119));
     assert!(outcomes(&mut world).is_empty());
+    assert_eq!(world.machine.troubles(), [Trouble::NoBroker]);
     world.pass(Duration::from_secs(2));
-    assert_eq!(outcomes(&mut world), [(1, Err(ProduceError::TimedOut { in_doubt: false }))]);
+    let error = ProduceError::TimedOut { last: None, in_doubt: false };
+    assert_eq!(outcomes(&mut world), [(1, Err(error))]);
+    assert_eq!(world.machine.troubles(), [], "nothing waits");
     world.dark.clear();
     send(&mut world, [2]);
     world.pass(Duration::from_secs(5));
@@ -368,7 +371,8 @@ fn what_times_out_under_way_is_in_doubt_and_the_next_epoch_goes_on() {
     // The first attempt is lost; those after it are refused until the time is over.
     world.broker.faults.extend([Fault::Before(ErrorCode::NotEnoughReplicas); 40]);
     world.pass(Duration::from_secs(3));
-    assert_eq!(outcomes(&mut world), [(1, Err(ProduceError::TimedOut { in_doubt: true }))]);
+    let last = Some(ErrorCode::NotEnoughReplicas);
+    assert_eq!(outcomes(&mut world), [(1, Err(ProduceError::TimedOut { last, in_doubt: true }))]);
     world.broker.faults.clear();
     send(&mut world, [2]);
     world.pass(Duration::from_secs(2));
@@ -391,6 +395,30 @@ fn an_unknown_topic_is_waited_for_up_to_max_block() {
     let outcomes = outcomes(&mut world);
     let Err(ProduceError::NoMetadata { last, .. }) = &outcomes[0].1 else { panic!("{outcomes:?}") };
     assert_eq!(*last, ErrorCode::UnknownTopicOrPartition);
+}
+
+#[test]
+fn a_missing_partition_is_waited_for_and_then_named() {
+    let mut world = world(config(), broker(3));
+    send(&mut world, [0]);
+    world.input(Input::send(1, record(1).with_partition(3)));
+    world.pass(Duration::from_secs(61));
+    let error = ProduceError::NoPartition { topic: "t".into(), partition: 3, count: 3 };
+    assert_eq!(outcomes(&mut world)[1], (1, Err(error)));
+}
+
+#[test]
+fn a_partition_that_is_offline_is_named_while_it_is_tried_and_in_the_end() {
+    let mut world = proven(config());
+    world.broker.log("t", 0).offline = true;
+    send(&mut world, [1]);
+    world.pass(Duration::from_secs(9));
+    let code = ErrorCode::KafkaStorageError;
+    let trouble = Trouble::Partition(TopicPartition::new("t", 0), code);
+    assert_eq!(world.machine.troubles(), [trouble]);
+    world.pass(Duration::from_secs(120));
+    let error = outcomes(&mut world).remove(0).1.expect_err("it is offline");
+    assert!(error.to_string().contains("KAFKA_STORAGE_ERROR"), "{error}");
 }
 
 #[test]

@@ -7,19 +7,21 @@ use std::collections::BTreeMap;
 use std::io::{self, BufWriter, Write};
 use std::process::ExitCode;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use dohle_client::api::{Consumer, Polled};
 use dohle_client::config::ConsumerConfig;
-use dohle_client::machine::TopicPartition;
 use dohle_client::machine::consumer::Start;
+use dohle_client::machine::{TopicPartition, Trouble};
 use dohle_codec::NativeCodecs;
 use dohle_net::client::Tokio;
 use dohle_wire::id::Offset;
+use tokio::time::timeout;
 
 use self::format::Format;
 use self::start::From;
-use super::cluster::{Cluster, Failure, about_topic, pair, run as run_to_end};
+use super::cluster::{Cluster, Failure, about_partition, about_topic, pair, run as run_to_end};
+use super::waiting::Waiting;
 
 /// How long one poll waits.
 const POLL: Duration = Duration::from_millis(500);
@@ -62,7 +64,7 @@ pub(crate) fn run(args: Args) -> ExitCode {
 }
 
 fn config(args: &Args) -> Result<ConsumerConfig, Failure> {
-    let mut config = ConsumerConfig::to(&args.cluster.bootstrap)?;
+    let mut config = ConsumerConfig::to(args.cluster.servers())?;
     config.set("client.id", "dohle-cli")?;
     config.set("allow.auto.create.topics", "false")?;
     for (name, value) in &args.property {
@@ -72,15 +74,23 @@ fn config(args: &Args) -> Result<ConsumerConfig, Failure> {
     Ok(config)
 }
 
-async fn consume(args: Args) -> Result<(), Failure> {
+async fn consume(mut args: Args) -> Result<(), Failure> {
+    args.cluster = args.cluster.or_set(&args.property)?;
     let config = config(&args)?;
     if args.count == Some(0) {
         return Ok(());
     }
     let partitions = partitions(&args).await?;
-    let mut consumer = Consumer::new(Tokio::new(), config, Arc::new(NativeCodecs))?;
-    let ends = if args.until_end { Some(ends(&mut consumer, &partitions).await?) } else { None };
-    consumer.assign(partitions.into_iter().map(|of| (of, args.from.0)));
+    let patience = config.api_timeout;
+    let mut reader = Reader {
+        consumer: Consumer::new(Tokio::new(), config, Arc::new(NativeCodecs))?,
+        waiting: Waiting::default(),
+    };
+    let ends = if args.until_end { Some(reader.ends(&partitions, patience).await?) } else { None };
+    reader.consumer.assign(partitions.iter().map(|of| (of.clone(), args.from.0)));
+    if ends.is_some() {
+        reader.settle(&partitions).await;
+    }
     let mut printer = Printer {
         out: BufWriter::with_capacity(1 << 16, io::stdout().lock()),
         format: (!args.json).then_some(args.format),
@@ -88,10 +98,11 @@ async fn consume(args: Args) -> Result<(), Failure> {
         ends,
     };
     loop {
-        if printer.is_done(&mut consumer).await {
+        if printer.is_done(&mut reader.consumer) {
             return Ok(());
         }
-        let polled = consumer.poll(POLL).await;
+        let polled = reader.consumer.poll(POLL).await;
+        reader.tell();
         let ended = printer.print(polled);
         printer.out.flush()?;
         ended?;
@@ -100,47 +111,76 @@ async fn consume(args: Args) -> Result<(), Failure> {
 
 /// The partitions that are meant.
 async fn partitions(args: &Args) -> Result<Vec<TopicPartition>, Failure> {
-    let admin = args.cluster.admin()?;
-    let topics = admin.describe_topics(vec![Arc::clone(&args.topic)]).await;
-    let topics =
-        topics.map_err(|error| args.cluster.failed(&error, admin.last_connection_error()))?;
-    let count = match topics.get(&args.topic) {
-        Some(Ok(topic)) => topic.partitions.len(),
-        Some(Err(error)) => return Err(Failure::Failed(about_topic(&args.topic, error))),
-        None => return Err(Failure::Failed(format!("no broker describes {}", args.topic))),
-    };
+    let topic = args.cluster.topic(&args.topic).await?;
+    let topic = topic.map_err(|error| Failure::Failed(about_topic(&args.topic, &error)))?;
+    let count = topic.partitions.len();
     let of = |partition| TopicPartition::new(Arc::clone(&args.topic), partition);
     if args.partition.is_empty() {
         return Ok((0..).take(count).map(of).collect());
     }
     match args.partition.iter().find(|index| usize::try_from(**index).is_ok_and(|i| i >= count)) {
-        Some(missing) => Err(Failure::Failed(format!(
-            "{} has {count} partitions, numbered from 0; there is no partition {missing}",
-            args.topic
-        ))),
+        Some(missing) => Err(about_partition(&args.topic, count, *missing)),
         None => Ok(args.partition.iter().copied().map(of).collect()),
     }
 }
 
-/// Where the partitions end now, as this consumer sees it: with `isolation.level=read_committed`
-/// before the first open transaction.
-async fn ends(
-    consumer: &mut Consumer<Tokio>,
-    partitions: &[TopicPartition],
-) -> Result<BTreeMap<TopicPartition, Offset>, Failure> {
-    consumer.assign(partitions.iter().map(|of| (of.clone(), Start::Latest)));
-    let mut ends = BTreeMap::new();
-    for of in partitions {
-        match consumer.position(of).await {
-            Some(end) => ends.insert(of.clone(), end),
-            None => {
-                let last = consumer.last_connection_error();
-                let last = last.map_or_else(String::new, |text| format!(": {text}"));
-                return Err(Failure::Failed(format!("the end of {of} cannot be found{last}")));
+/// A consumer, and what is told of its waits.
+struct Reader {
+    consumer: Consumer<Tokio>,
+    waiting: Waiting,
+}
+
+impl Reader {
+    fn tell(&mut self) {
+        self.waiting.tell(&self.consumer.troubles(), self.consumer.last_connection_error());
+    }
+
+    /// Where the partitions end now, as this consumer sees it: with
+    /// `isolation.level=read_committed` before the first open transaction.
+    async fn ends(
+        &mut self,
+        partitions: &[TopicPartition],
+        patience: Duration,
+    ) -> Result<BTreeMap<TopicPartition, Offset>, Failure> {
+        let deadline = Instant::now() + patience;
+        self.consumer.assign(partitions.iter().map(|of| (of.clone(), Start::Latest)));
+        // A fetch at the end would wait for records, and keep the first one from its broker.
+        partitions.iter().for_each(|of| self.consumer.pause(of.clone()));
+        let mut ends = BTreeMap::new();
+        for of in partitions {
+            let end = self.position(of, deadline).await;
+            ends.insert(of.clone(), end.ok_or_else(|| self.no_end(of))?);
+        }
+        Ok(ends)
+    }
+
+    /// Offset of the next record of a partition, waited for until `deadline`.
+    async fn position(&mut self, of: &TopicPartition, deadline: Instant) -> Option<Offset> {
+        while Instant::now() < deadline {
+            if let Ok(Some(found)) = timeout(POLL, self.consumer.position(of)).await {
+                return Some(found);
+            }
+            self.tell();
+        }
+        None
+    }
+
+    fn no_end(&self, of: &TopicPartition) -> Failure {
+        let troubles = self.consumer.troubles();
+        let mut why: Vec<String> = troubles.iter().map(Trouble::to_string).collect();
+        why.extend(self.consumer.last_connection_error().map(|last| last.to_string()));
+        Failure::Failed(format!("the end of {of} cannot be found: {}", why.join("; ")))
+    }
+
+    /// Waits a little for the positions: where there is nothing to read, no poll would end early.
+    async fn settle(&mut self, partitions: &[TopicPartition]) {
+        let all = async {
+            for of in partitions {
+                self.consumer.position(of).await;
             }
         };
+        let _ = timeout(POLL, all).await;
     }
-    Ok(ends)
 }
 
 /// What is printed, and how much of it is left.
@@ -153,14 +193,14 @@ struct Printer<W: Write> {
 }
 
 impl<W: Write> Printer<W> {
-    async fn is_done(&mut self, consumer: &mut Consumer<Tokio>) -> bool {
+    fn is_done(&mut self, consumer: &mut Consumer<Tokio>) -> bool {
         if self.left == Some(0) {
             return true;
         }
         let Some(ends) = &mut self.ends else { return false };
         let partitions: Vec<TopicPartition> = ends.keys().cloned().collect();
         for of in partitions {
-            if consumer.position(&of).await.is_some_and(|at| at >= ends[&of]) {
+            if consumer.known_position(&of).is_some_and(|at| at >= ends[&of]) {
                 ends.remove(&of);
                 consumer.pause(of);
             }

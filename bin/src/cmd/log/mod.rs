@@ -17,7 +17,7 @@ use std::process::ExitCode;
 
 use clap::Subcommand;
 
-use self::out::Out;
+use self::out::{Out, Row};
 use self::segment::{Topic, Wish};
 
 /// What to do with the files of a data directory.
@@ -99,12 +99,14 @@ enum Failure {
 /// Prints everything at `paths`; gives the number of damages.
 fn dump(args: &DumpArgs, to: impl Write) -> Result<u64, Failure> {
     let mut out = Out::new(to, args.json);
+    let mut before = None;
     for path in &args.paths {
-        if path.is_dir() {
-            for file in files_below(path).map_err(|error| Failure::Path(path.clone(), error))? {
-                one(&file, args, &mut out)?;
+        let unreadable = |error| Failure::Path(path.clone(), error);
+        if fs::metadata(path).map_err(unreadable)?.is_dir() {
+            for file in files_below(path).map_err(unreadable)? {
+                one(&file, args, &mut before, &mut out)?;
             }
-        } else if !one(path, args, &mut out)? {
+        } else if !one(path, args, &mut before, &mut out)? {
             return Err(Failure::Unknown(path.clone()));
         }
     }
@@ -141,7 +143,8 @@ enum Kind {
     Offsets,
     Epochs,
     Json,
-    Properties,
+    Meta,
+    Partition,
 }
 
 impl Kind {
@@ -154,7 +157,8 @@ impl Kind {
             | "cleaner-offset-checkpoint" => Some(Self::Offsets),
             "leader-epoch-checkpoint" => Some(Self::Epochs),
             "quorum-state" | ".kafka_cleanshutdown" => Some(Self::Json),
-            "meta.properties" | "partition.metadata" => Some(Self::Properties),
+            "meta.properties" => Some(Self::Meta),
+            "partition.metadata" => Some(Self::Partition),
             _ => match path.extension()?.to_str()? {
                 "log" | "checkpoint" => Some(Self::Segment),
                 "index" => Some(Self::OffsetIndex),
@@ -167,8 +171,17 @@ impl Kind {
     }
 }
 
-/// Prints one file; gives whether it is one of a kind that this command knows.
-fn one<W: Write>(path: &Path, args: &DumpArgs, out: &mut Out<W>) -> Result<bool, Failure> {
+/// The folder of a sound segment and the offset after it.
+type Before = Option<(PathBuf, i64)>;
+
+/// Prints one file; gives whether it is one of a kind that this command knows. `before` is the
+/// segment that was printed last.
+fn one<W: Write>(
+    path: &Path,
+    args: &DumpArgs,
+    before: &mut Before,
+    out: &mut Out<W>,
+) -> Result<bool, Failure> {
     let Some(kind) = Kind::of(path) else { return Ok(false) };
     // What comes out of a read and what comes out of a write must be told apart: only the former
     // has to do with the file.
@@ -177,7 +190,8 @@ fn one<W: Write>(path: &Path, args: &DumpArgs, out: &mut Out<W>) -> Result<bool,
     let base = base_offset(path);
     let printed = match kind {
         Kind::Segment => {
-            segment::dump(path, Wish { data: args.print_data, topic: topic(path) }, out)
+            let wish = Wish { data: args.print_data, topic: topic(path) };
+            dump_segment(path, base, wish, before, out)
         }
         Kind::OffsetIndex => index::offsets(path, base, out),
         Kind::TimeIndex => index::times(path, base, out),
@@ -186,10 +200,42 @@ fn one<W: Write>(path: &Path, args: &DumpArgs, out: &mut Out<W>) -> Result<bool,
         Kind::Offsets => text::offsets(path, out),
         Kind::Epochs => text::epochs(path, out),
         Kind::Json => text::json(path, "state", out),
-        Kind::Properties => text::properties(path, out),
+        Kind::Meta => text::properties(path, &["version", "cluster.id", "node.id"], out),
+        Kind::Partition => text::properties(path, &["version", "topic_id"], out),
     };
     printed.map_err(Failure::Output)?;
     Ok(true)
+}
+
+/// Prints a segment, and how its place in the log fits the segment before it. Offsets that are
+/// missing between the two may have been compacted away; a log that has any twice is damaged.
+fn dump_segment<W: Write>(
+    path: &Path,
+    base: i64,
+    wish: Wish,
+    before: &mut Before,
+    out: &mut Out<W>,
+) -> io::Result<()> {
+    let folder = path.parent().unwrap_or(Path::new("")).to_owned();
+    let is_log = path.extension().is_some_and(|extension| extension == "log");
+    match before.take().filter(|(of, _)| *of == folder && is_log) {
+        Some((_, next)) if next < base => {
+            let row =
+                Row::new().with("firstMissingOffset", next).with("lastMissingOffset", base - 1);
+            out.row("gap", 0, &row)?;
+        }
+        Some((_, next)) if next > base => {
+            let problem = format!("begins at {base}, but the segment before ends before {next}");
+            out.damage(0, &problem)?;
+        }
+        Some(_) | None => {}
+    }
+    let damages = out.damages();
+    let next = segment::dump(path, wish, out)?;
+    if is_log && out.damages() == damages {
+        *before = Some((folder, next.unwrap_or(base)));
+    }
+    Ok(())
 }
 
 /// The topic whose records a file holds.

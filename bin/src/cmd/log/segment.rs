@@ -39,20 +39,24 @@ pub(super) enum Topic {
     Other,
 }
 
-/// Prints the batches of a file; reports the first damage and stops there.
-pub(super) fn dump<W: Write>(path: &Path, wish: Wish, out: &mut Out<W>) -> io::Result<()> {
+/// Prints the batches of a file; reports the first damage and stops there. Gives the offset after
+/// the last batch, if there is one.
+pub(super) fn dump<W: Write>(path: &Path, wish: Wish, out: &mut Out<W>) -> io::Result<Option<i64>> {
     let file = File::open(path)?;
     let len = file.metadata()?.len();
     let mut file = BufReader::with_capacity(1 << 20, file);
-    let (mut position, mut next_offset) = (0, i64::MIN);
+    let (mut position, mut next_offset) = (0, None);
     while position < len {
         let batch = match read_batch(&mut file, len - position)? {
             Ok(batch) => batch,
-            Err(problem) => return out.damage(position, &problem),
+            Err(problem) => {
+                out.damage(position, &problem)?;
+                break;
+            }
         };
         let header = batch.header;
         out.row("batch", 0, &batch_row(&batch, position))?;
-        if header.base_offset.0 < next_offset {
+        if let Some(next_offset) = next_offset.filter(|next| header.base_offset.0 < *next) {
             let problem = format!(
                 "base offset {} is not after the batch before, which ends before {next_offset}",
                 header.base_offset
@@ -64,10 +68,10 @@ pub(super) fn dump<W: Write>(path: &Path, wish: Wish, out: &mut Out<W>) -> io::R
         } else if let Err(problem) = records(&batch, wish, out)? {
             out.damage(position, &problem)?;
         }
-        next_offset = header.next_offset().0;
+        next_offset = Some(header.next_offset().0);
         position += header.total_len() as u64;
     }
-    Ok(())
+    Ok(next_offset)
 }
 
 /// The next batch, or what is wrong with the bytes there.

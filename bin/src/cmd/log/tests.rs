@@ -242,6 +242,10 @@ fn damaged_text_files_are_reported_with_a_position() {
     check("leader-epoch-checkpoint", "0\n2\n3 5\n2 9\n", 8);
     check("quorum-state", "{\"a\":\n1,}", 8);
     check("meta.properties", "version=1\nnonsense\n", 10);
+    check("meta.properties", "", 0);
+    check("meta.properties", "version=1\ncluster.id=\nnode.id=1\n", 32);
+    check("partition.metadata", "", 0);
+    check("partition.metadata", "version: 0\n", 11);
 }
 
 #[test]
@@ -285,6 +289,28 @@ fn snapshots_of_producers() {
 }
 
 #[test]
+fn segments_are_checked_against_the_one_before() {
+    let check = |first: Bytes, second: i64, expected: (&[&str], u64)| {
+        let folder = Folder::new()
+            .with("t-0/00000000000000000005.log", first)
+            .with(&format!("t-0/{second:020}.log"), batch(second, &["c"]))
+            .with("t-1/00000000000000000000.log", batch(0, &["d"]));
+        let (rows, damages) = folder.dump(".", false);
+        assert_eq!((&kinds(&rows)[..], damages), expected, "{rows:?}");
+        rows
+    };
+    let first = batch(5, &["a", "b"]);
+    check(first.clone(), 7, (&["batch", "batch", "batch"], 0));
+    let rows = check(first.clone(), 9, (&["batch", "gap", "batch", "batch"], 0));
+    let gap = json!({"kind": "gap", "firstMissingOffset": 7, "lastMissingOffset": 8});
+    assert_eq!(rows[1], gap);
+    check(first.clone(), 6, (&["batch", "damage", "batch", "batch"], 1));
+    // Where a damaged segment ends nobody knows.
+    let torn = first.slice(..first.len() - 1);
+    check(torn, 9, (&["damage", "batch", "batch"], 1));
+}
+
+#[test]
 fn unknown_and_missing_files_are_refused() {
     let folder = Folder::new().with("notes.txt", "");
     let refused = |name: &str| {
@@ -292,5 +318,8 @@ fn unknown_and_missing_files_are_refused() {
         dump(&DumpArgs { paths, print_data: false, json: false }, Vec::new()).unwrap_err()
     };
     assert!(matches!(refused("notes.txt"), Failure::Unknown(_)));
-    assert!(matches!(refused("missing.log"), Failure::Path(..)));
+    for missing in ["missing.log", "missing"] {
+        let Failure::Path(_, error) = refused(missing) else { panic!("{missing}") };
+        assert_eq!(error.kind(), std::io::ErrorKind::NotFound);
+    }
 }

@@ -70,23 +70,32 @@ fn checkpoint<W: Write>(
     Ok(())
 }
 
-/// Prints a file of `key=value` or `key: value` lines.
-pub(super) fn properties<W: Write>(path: &Path, out: &mut Out<W>) -> io::Result<()> {
+/// Prints a file of `key=value` or `key: value` lines, in which these keys are needed.
+pub(super) fn properties<W: Write>(
+    path: &Path,
+    needed: &[&str],
+    out: &mut Out<W>,
+) -> io::Result<()> {
     let text = match read(path)? {
         Ok(text) => text,
         Err((at, problem)) => return out.damage(at, &problem),
     };
+    let mut missing = needed.to_vec();
     for (at, line) in numbered(&text) {
         if line.trim().is_empty() || line.starts_with('#') {
             continue;
         }
         match line.split_once(['=', ':']) {
             Some((key, value)) => {
-                let row = Row::new().with("name", key.trim()).with("value", value.trim());
-                out.row("property", 0, &row)?;
+                let (key, value) = (key.trim(), value.trim());
+                missing.retain(|needed| *needed != key || value.is_empty());
+                out.row("property", 0, &Row::new().with("name", key).with("value", value))?;
             }
             None => out.damage(at, &format!("{line:?}, expected a name and a value"))?,
         }
+    }
+    if !missing.is_empty() {
+        out.damage(text.len() as u64, &format!("{} missing", missing.join(", ")))?;
     }
     Ok(())
 }

@@ -8,7 +8,7 @@ use std::process::ExitCode;
 use std::str::FromStr;
 use std::time::{Duration, Instant};
 
-use clap::Subcommand;
+use clap::{ArgGroup, Subcommand};
 use dohle_sim::run::{Outcome, Plan, run as play};
 use dohle_sim::scenario::Scenario;
 use serde_json::{Map, Value, json};
@@ -58,9 +58,9 @@ struct RunArgs {
 }
 
 #[derive(clap::Args, Debug)]
+#[command(group = ArgGroup::new("what").required(true).args(["file", "seed"]))]
 struct ReplayArgs {
     /// A file that a hunt kept.
-    #[arg(required_unless_present = "seed", conflicts_with = "seed")]
     file: Option<PathBuf>,
     /// A seed instead of a file.
     #[arg(long, value_name = "N")]

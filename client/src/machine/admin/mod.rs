@@ -17,6 +17,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
+use dohle_wire::ErrorCode;
 use dohle_wire::id::NodeId;
 
 pub use self::io::{
@@ -51,6 +52,8 @@ struct Pending {
     token: Token,
     call: Call,
     items: Vec<Progress>,
+    /// Why a broker could not serve an item when it was last asked.
+    refused: BTreeMap<usize, ErrorCode>,
     reply: Reply,
     expires: Duration,
     not_before: Duration,
@@ -100,6 +103,7 @@ impl Admin {
         let pending = Pending {
             token,
             items: vec![Progress::Open; route::items(&call)],
+            refused: BTreeMap::new(),
             reply: read::empty_reply(&call),
             call,
             expires: now.mono.saturating_add(self.config.api_timeout),
@@ -143,7 +147,8 @@ impl Admin {
             return self.finish(tag.call, Err(error.into()));
         }
         let (retry, done): (Vec<usize>, Vec<usize>) =
-            tag.items.iter().partition(|item| outcome.retry.contains(*item));
+            tag.items.iter().partition(|item| outcome.retry.contains_key(*item));
+        pending.refused.extend(outcome.retry);
         done.into_iter().for_each(|item| pending.items[item] = Progress::Done);
         self.cluster.throttle(now, answer.peer, outcome.throttle_ms);
         if !retry.is_empty() {
@@ -173,13 +178,33 @@ impl Admin {
         for call in calls {
             let pending = &self.calls[&call];
             if pending.expires <= now.mono {
-                let error = AdminError::TimedOut(pending.waits_for);
-                self.finish(call, Err(error));
+                self.time_out(call);
             } else if pending.not_before <= now.mono {
                 self.advance_call(now, call);
                 self.finish_if_done(call);
             }
         }
+    }
+
+    /// The time of a call is over. Items that are done stay so; a call of which nothing is known
+    /// fails as a whole.
+    fn time_out(&mut self, call: u64) {
+        let pending = self.calls.get_mut(&call).expect("a call under way");
+        let nothing = pending.refused.is_empty() && !pending.items.contains(&Progress::Done);
+        if nothing {
+            let error = AdminError::TimedOut(pending.waits_for);
+            return self.finish(call, Err(error));
+        }
+        for item in (0..pending.items.len()).filter(|item| pending.items[*item] != Progress::Done) {
+            let code = pending.refused.get(&item).copied().unwrap_or(ErrorCode::RequestTimedOut);
+            let message = Some("until default.api.timeout.ms was over".to_owned());
+            let error = ItemError { code, message };
+            if let Err(error) = read::fail_item(&pending.call, item, error, &mut pending.reply) {
+                return self.finish(call, Err(error.into()));
+            }
+        }
+        let reply = pending.reply.clone();
+        self.finish(call, Ok(reply));
     }
 
     fn advance_call(&mut self, now: Now, call: u64) {
@@ -198,7 +223,8 @@ impl Admin {
                 }
                 Route::Fails(error) => {
                     pending.items[item] = Progress::Done;
-                    read::fail_item(&pending.call, item, error, &mut pending.reply);
+                    read::fail_item(&pending.call, item, error, &mut pending.reply)
+                        .expect("only items of a list can have no broker");
                 }
             }
         }

@@ -21,8 +21,8 @@ use crate::machine::cluster::{Answer, ClusterView, TopicInfo};
 /// What an answer says besides the results it holds.
 #[derive(Default)]
 pub(super) struct Outcome {
-    /// Items to be asked for again.
-    pub(super) retry: Vec<usize>,
+    /// Items to be asked for again, and why.
+    pub(super) retry: BTreeMap<usize, ErrorCode>,
     /// The request was refused as a whole.
     pub(super) refused: Option<ItemError>,
     pub(super) throttle_ms: i32,
@@ -44,9 +44,24 @@ pub(super) const fn empty_reply(call: &Call) -> Reply {
     }
 }
 
-/// Notes that nobody can serve an item.
-pub(super) fn fail_item(call: &Call, item: usize, error: ItemError, reply: &mut Reply) {
+/// Notes that nobody served an item. Gives the error back if the call is a single question, which
+/// has no items that fail alone.
+pub(super) fn fail_item(
+    call: &Call,
+    item: usize,
+    error: ItemError,
+    reply: &mut Reply,
+) -> Result<(), ItemError> {
     match (call, reply) {
+        (Call::CreateTopics(list), Reply::Each(each)) => {
+            each.insert(Arc::clone(&list[item].name), Err(error));
+        }
+        (Call::DeleteTopics(list), Reply::Each(each)) => {
+            each.insert(Arc::clone(&list[item]), Err(error));
+        }
+        (Call::CreatePartitions(list), Reply::Each(each)) => {
+            each.insert(Arc::clone(&list[item].0), Err(error));
+        }
         (Call::AlterConfigs(list), Reply::Each(each)) => {
             each.insert(resource_name(&list[item].0), Err(error));
         }
@@ -59,8 +74,10 @@ pub(super) fn fail_item(call: &Call, item: usize, error: ItemError, reply: &mut 
         (Call::ListOffsets(list), Reply::Offsets(offsets)) => {
             offsets.insert(list[item].0.clone(), Err(error));
         }
-        _ => unreachable!("only items with a certain broker can have none"),
+        (Call::DescribeTopics(_) | Call::DescribeCluster, _) => return Err(error),
+        _ => unreachable!("a reply has the kind of its call"),
     }
+    Ok(())
 }
 
 /// Takes the results of an answer over into the reply.
@@ -180,7 +197,7 @@ fn each_of(
             (ErrorCode::from(*code), message.clone())
         });
         if is_passing(code) {
-            outcome.retry.push(*item);
+            outcome.retry.insert(*item, code);
         } else {
             each.insert(name, error(code, message));
         }
@@ -199,7 +216,7 @@ fn offsets_of<'a>(
         let result = found.get(at);
         let code = result.map_or(UNANSWERED, |(code, _)| ErrorCode::from(*code));
         match result {
-            _ if code.is_retriable() => outcome.retry.push(item),
+            _ if code.is_retriable() => drop(outcome.retry.insert(item, code)),
             Some((_, offset)) if code == ErrorCode::None => {
                 offsets.insert(at.clone(), Ok(*offset));
             }
@@ -237,7 +254,7 @@ fn read_configs(
             (ErrorCode::from(found.error_code), found.error_message.clone())
         });
         if is_passing(code) {
-            outcome.retry.push(*item);
+            outcome.retry.insert(*item, code);
             continue;
         }
         let entries = error(code, message)
@@ -267,9 +284,10 @@ fn entry(config: &DescribeConfigsResourceResult) -> ConfigEntry {
 fn read_metadata(answer: &Answer<Tag>) -> Result<(ClusterView, Outcome), DecodeError> {
     let response = answer.decode::<MetadataRequest>()?;
     let code = ErrorCode::from(response.error_code);
+    let again = code.is_retriable();
     let outcome = Outcome {
-        retry: if code.is_retriable() { answer.tag.items.clone() } else { Vec::new() },
-        refused: error(code, None).err().filter(|_| !code.is_retriable()),
+        retry: answer.tag.items.iter().filter(|_| again).map(|item| (*item, code)).collect(),
+        refused: error(code, None).err().filter(|_| !again),
         throttle_ms: response.throttle_time_ms,
     };
     Ok((ClusterView::from(response), outcome))

@@ -199,6 +199,11 @@ impl<T: Clone> Cluster<T> {
         self.conns.get(&id).map(|conn| (id, conn))
     }
 
+    /// Whether any broker takes requests.
+    pub(crate) fn has_broker(&self) -> bool {
+        self.conns.values().any(|conn| conn.stage == Stage::Ready)
+    }
+
     /// Requests that a broker has not answered yet.
     pub(crate) fn in_flight(&self, peer: Peer) -> usize {
         self.conn_of(peer).map_or(0, |(_, conn)| conn.sent.len())

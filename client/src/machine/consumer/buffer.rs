@@ -7,7 +7,7 @@ use dohle_wire::id::{Offset, ProducerId};
 use dohle_wire::message::AbortedTransaction;
 use dohle_wire::record::control::ControlType;
 use dohle_wire::record::{
-    BatchError, Batches, Codecs, RawBatch, Record, RecordIter, split_batches,
+    BatchError, BatchHeader, Batches, Codecs, RawBatch, Record, RecordIter, split_batches,
 };
 
 use super::{ConsumeError, ConsumedRecord};
@@ -120,8 +120,11 @@ impl Buffer {
             let records = batch
                 .records(reading.codecs, DECOMPRESSED_MAX)
                 .map_err(|error| error.to_string())?;
+            let mut last_delta = -1;
             for record in RecordIter::new(&records, header.records_count) {
                 let record = record.map_err(|error| error.to_string())?;
+                check_delta(&record, last_delta, header)?;
+                last_delta = record.offset_delta;
                 if record.offset(header) >= self.position {
                     self.ready.push_back(owned(batch, &records, &record));
                 }
@@ -130,6 +133,20 @@ impl Buffer {
         self.batch_end = header.next_offset();
         Ok(())
     }
+}
+
+/// Offsets rise within their batch. A position that followed one that did not would pass over good
+/// records of later batches.
+fn check_delta(record: &Record<'_>, last: i32, header: &BatchHeader) -> Result<(), String> {
+    let (delta, max) = (record.offset_delta, header.last_offset_delta);
+    if delta > last && delta <= max {
+        return Ok(());
+    }
+    Err(format!(
+        "a record has the offset delta {delta}, which is not above {last} and at most {max}; the \
+         batch ends before offset {}",
+        header.next_offset()
+    ))
 }
 
 fn owned(batch: &RawBatch, records: &Bytes, record: &Record<'_>) -> ConsumedRecord {

@@ -160,10 +160,7 @@ impl Consumer {
                 AutoOffsetReset::None => part.fail(ConsumeError::OffsetOutOfRange(position)),
             },
             code if code.is_retriable() || code == ErrorCode::UnknownServerError => {
-                if code.refreshes_metadata() {
-                    self.cluster.want_metadata();
-                }
-                self.rest(now, at, generation);
+                self.not_now(now, at, generation, code);
             }
             code => part.fail(ConsumeError::Refused(code)),
         }
@@ -182,6 +179,7 @@ impl Consumer {
         let part = self.parts.get_mut(at).filter(|part| part.generation == generation);
         let part = part.expect("the caller has looked");
         part.failures = 0;
+        part.trouble = None;
         let known = |offset: i64| (offset >= 0).then_some(Offset(offset));
         part.high_watermark = known(data.high_watermark).or(part.high_watermark);
         part.log_start = known(data.log_start_offset).or(part.log_start);

@@ -29,7 +29,7 @@ use self::buffer::{Buffer, Reading};
 use self::session::Session;
 use super::cluster::{Cluster, ClusterView, Event};
 use super::time::Earliest;
-use super::{Deadline, Fx, Machine, Now, TopicPartition};
+use super::{Deadline, Fx, Machine, Now, TopicPartition, Trouble};
 use crate::config::{AutoOffsetReset, ConfigError, ConsumerConfig};
 
 /// What a request was for: the partitions, each with the generation of its position.
@@ -66,6 +66,8 @@ struct Part {
     asking: bool,
     failures: u32,
     not_before: Duration,
+    /// Why it cannot be read at the moment, if a broker said so.
+    trouble: Option<ErrorCode>,
     high_watermark: Option<Offset>,
     log_start: Option<Offset>,
     /// A replica that the leader recommends, until this time (KIP-392).
@@ -83,6 +85,7 @@ impl Part {
             asking: false,
             failures: 0,
             not_before: Duration::ZERO,
+            trouble: None,
             high_watermark: None,
             log_start: None,
             preferred: None,
@@ -189,6 +192,17 @@ impl Consumer {
     /// The assigned partitions.
     pub fn assignment(&self) -> impl Iterator<Item = &TopicPartition> {
         self.parts.keys()
+    }
+
+    /// What holds up the partitions that are read.
+    pub fn troubles(&self) -> Vec<Trouble> {
+        if !self.parts.is_empty() && !self.cluster.has_broker() {
+            return vec![Trouble::NoBroker];
+        }
+        let of = |(at, part): (&TopicPartition, &Part)| {
+            Some(Trouble::Partition(at.clone(), part.trouble?))
+        };
+        self.parts.iter().filter_map(of).collect()
     }
 
     fn generation(&mut self) -> u64 {
@@ -334,6 +348,17 @@ impl Consumer {
         part.preferred = None;
     }
 
+    /// A broker cannot serve a partition now.
+    fn not_now(&mut self, now: Now, at: &TopicPartition, generation: u64, code: ErrorCode) {
+        if code.refreshes_metadata() {
+            self.cluster.want_metadata();
+        }
+        self.rest(now, at, generation);
+        if let Some(part) = self.current(at, generation) {
+            part.trouble = Some(code);
+        }
+    }
+
     /// The current part of a partition, if nothing was sought since the request.
     fn current(&mut self, at: &TopicPartition, generation: u64) -> Option<&mut Part> {
         self.parts.get_mut(at).filter(|part| part.generation == generation)
@@ -345,6 +370,13 @@ impl Consumer {
         let known = info.and_then(|info| Some((info.leader?, info.epoch)));
         if known.is_none() {
             self.cluster.want_metadata();
+            let topic = self.cluster.view().topics.get(&at.topic);
+            let code = topic.map(|topic| match topic.error {
+                ErrorCode::None => ErrorCode::LeaderNotAvailable,
+                code => code,
+            });
+            let part = self.parts.get_mut(at).expect("an assigned partition");
+            part.trouble = code;
         }
         known
     }

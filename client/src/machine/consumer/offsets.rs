@@ -123,18 +123,16 @@ impl Consumer {
         match code {
             ErrorCode::None if offset >= 0 => {
                 part.failures = 0;
+                part.trouble = None;
                 part.position = Position::At(Offset(offset));
             }
             // No record is that young: go on with what is to come.
             ErrorCode::None if matches!(part.position, Position::Start(Start::Timestamp(_))) => {
                 part.position = Position::Start(Start::Latest);
             }
-            ErrorCode::None | ErrorCode::UnknownServerError => self.rest(now, at, generation),
-            code if code.is_retriable() => {
-                if code.refreshes_metadata() {
-                    self.cluster.want_metadata();
-                }
-                self.rest(now, at, generation);
+            ErrorCode::None => self.rest(now, at, generation),
+            code if code.is_retriable() || code == ErrorCode::UnknownServerError => {
+                self.not_now(now, at, generation, code);
             }
             code => part.fail(ConsumeError::Refused(code)),
         }

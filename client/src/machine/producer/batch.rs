@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
+use dohle_wire::ErrorCode;
 use dohle_wire::id::{Offset, ProducerEpoch, ProducerId, Sequence, Timestamp};
 use dohle_wire::record::{
     BATCH_HEADER_LEN, BatchBuilder, Codecs, Compression, Header, RawBatch, RecordIter,
@@ -62,6 +63,8 @@ pub(super) struct Batch {
     pub(super) not_before: Duration,
     /// Some attempt may have been written although it was not acknowledged.
     pub(super) in_doubt: bool,
+    /// Why the broker did not take the last attempt, if it said so.
+    pub(super) refused: Option<ErrorCode>,
     content: Content,
 }
 
@@ -76,6 +79,7 @@ impl Batch {
             attempts: 0,
             not_before: Duration::ZERO,
             in_doubt: false,
+            refused: None,
             content: Content::Open(BatchBuilder::new(Offset(0))),
         }
     }

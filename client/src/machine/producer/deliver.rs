@@ -183,11 +183,8 @@ impl Producer {
                 if first.since.saturating_add(self.config.max_block) > now.mono {
                     break;
                 }
-                let topic = &mut self.topics[index];
-                let known = self.cluster.view().topics.get(&topic.name);
-                let last = known.map_or(ErrorCode::UnknownTopicOrPartition, |info| info.error);
-                let error = ProduceError::NoMetadata { topic: Arc::clone(&topic.name), last };
-                let first = topic.unplaced.pop_front().expect("just seen");
+                let error = self.unplaceable(index, first.record.partition);
+                let first = self.topics[index].unplaced.pop_front().expect("just seen");
                 self.deliver_unplaced(first, error);
             }
             if self.topics[index].unplaced.is_empty() {
@@ -198,15 +195,45 @@ impl Producer {
             let queue = self.queue(key);
             let sent = queue.give_up_sent(now.mono);
             let waiting = queue.take_expired(now.mono);
-            for record in sent {
-                self.deliver(record, Err(ProduceError::TimedOut { in_doubt: true }));
+            for (record, refused) in sent {
+                let error = self.timed_out(key, refused, true);
+                self.deliver(record, Err(error));
             }
             for batch in waiting {
-                let in_doubt = batch.in_doubt;
-                self.give_up(key, batch, &ProduceError::TimedOut { in_doubt });
+                let error = self.timed_out(key, batch.refused, batch.in_doubt);
+                self.give_up(key, batch, &error);
             }
             self.rest_if_empty(key);
         }
+    }
+
+    /// Why a record has no partition after all the time it had.
+    fn unplaceable(&self, index: TopicIndex, partition: Option<i32>) -> ProduceError {
+        let topic = Arc::clone(&self.topics[index].name);
+        match (self.cluster.view().topics.get(&topic), partition) {
+            (Some(info), Some(partition)) if !info.partitions.is_empty() => {
+                ProduceError::NoPartition { topic, partition, count: info.partitions.len() }
+            }
+            (Some(info), _) => ProduceError::NoMetadata { topic, last: info.error },
+            (None, _) => {
+                ProduceError::NoMetadata { topic, last: ErrorCode::UnknownTopicOrPartition }
+            }
+        }
+    }
+
+    pub(super) fn timed_out(
+        &self,
+        key: Key,
+        refused: Option<ErrorCode>,
+        in_doubt: bool,
+    ) -> ProduceError {
+        ProduceError::TimedOut { last: refused.or_else(|| self.leaderless(key)), in_doubt }
+    }
+
+    /// What the cluster says of a partition without leader.
+    pub(super) fn leaderless(&self, (topic, partition): Key) -> Option<ErrorCode> {
+        let info = self.cluster.view().partition(&self.topics[topic].name, partition)?;
+        info.leader.is_none().then_some(ErrorCode::LeaderNotAvailable)
     }
 
     pub(super) fn queue(&mut self, (topic, partition): Key) -> &mut Queue {

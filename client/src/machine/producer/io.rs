@@ -153,13 +153,23 @@ pub enum ProduceError {
         /// The limit.
         limit: usize,
     },
-    /// `max.block.ms` passed and the topic, or the partition that was asked for, is still unknown.
-    #[error("topic {topic} or the partition asked for is unknown after max.block.ms ({last})")]
+    /// `max.block.ms` passed and the topic is still unknown.
+    #[error("topic {topic} is unknown after max.block.ms ({last})")]
     NoMetadata {
         /// The topic.
         topic: Arc<str>,
         /// What the brokers last said of the topic.
         last: ErrorCode,
+    },
+    /// `max.block.ms` passed and the topic still does not have the partition that was asked for.
+    #[error("{topic} has {count} partitions, numbered from 0; there is no partition {partition}")]
+    NoPartition {
+        /// The topic.
+        topic: Arc<str>,
+        /// The partition.
+        partition: i32,
+        /// How many the topic has.
+        count: usize,
     },
     /// A partition number below 0.
     #[error("partition {0} does not exist")]
@@ -168,8 +178,10 @@ pub enum ProduceError {
         i32,
     ),
     /// `delivery.timeout.ms` passed. If `in_doubt`, the record may be in the log nevertheless.
-    #[error("not acknowledged within delivery.timeout.ms{}", doubt(*in_doubt))]
+    #[error("not acknowledged within delivery.timeout.ms{}{}", last_said(*last), doubt(*in_doubt))]
     TimedOut {
+        /// Why the record could not be written when it was last tried, if a broker said so.
+        last: Option<ErrorCode>,
         /// Whether the record was sent and its fate is unknown.
         in_doubt: bool,
     },
@@ -208,11 +220,12 @@ impl ProduceError {
     /// Whether the record may be in the log in spite of the error.
     pub const fn is_in_doubt(&self) -> bool {
         match self {
-            Self::TimedOut { in_doubt } | Self::Refused { in_doubt, .. } => *in_doubt,
+            Self::TimedOut { in_doubt, .. } | Self::Refused { in_doubt, .. } => *in_doubt,
             Self::Lost | Self::Closed => true,
             Self::BufferFull
             | Self::RecordTooLarge { .. }
             | Self::NoMetadata { .. }
+            | Self::NoPartition { .. }
             | Self::InvalidPartition(_)
             | Self::Unencodable(_)
             | Self::NoProducerId(_) => false,
@@ -222,6 +235,10 @@ impl ProduceError {
 
 const fn doubt(in_doubt: bool) -> &'static str {
     if in_doubt { "; the record may be in the log" } else { "" }
+}
+
+fn last_said(code: Option<ErrorCode>) -> String {
+    code.map_or_else(String::new, |code| format!(" (the broker last said {code})"))
 }
 
 fn text(message: &Option<Arc<str>>) -> String {

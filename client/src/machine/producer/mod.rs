@@ -43,6 +43,7 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
 use std::time::Duration;
 
+use dohle_wire::ErrorCode;
 use dohle_wire::id::TopicId;
 use dohle_wire::record::Codecs;
 
@@ -53,7 +54,7 @@ use self::partitioner::Sticky;
 use self::queue::{Queue, Rules};
 use super::cluster::{Cluster, ClusterView, Event};
 use super::time::Earliest;
-use super::{Deadline, Fx, Machine, Now, Token};
+use super::{Deadline, Fx, Machine, Now, Token, TopicPartition, Trouble};
 use crate::config::{ConfigError, ProducerConfig};
 
 /// Topics are numbered in the order of their first use.
@@ -187,6 +188,28 @@ impl Producer {
     /// Records that are neither delivered nor failed.
     pub fn undelivered(&self) -> usize {
         self.undelivered.values().sum()
+    }
+
+    /// What holds up the records that are not delivered.
+    pub fn troubles(&self) -> Vec<Trouble> {
+        if self.undelivered.is_empty() {
+            return Vec::new();
+        }
+        if !self.cluster.has_broker() {
+            return vec![Trouble::NoBroker];
+        }
+        let topics = self.unplaced.iter().filter_map(|index| {
+            let name = &self.topics[*index].name;
+            let code = self.cluster.view().topics.get(name)?.error;
+            (code != ErrorCode::None).then(|| Trouble::Topic(Arc::clone(name), code))
+        });
+        let partitions = self.active.iter().filter_map(|key| {
+            let topic = &self.topics[key.0];
+            let code = topic.queues[&key.1].refused().or_else(|| self.leaderless(*key))?;
+            let at = TopicPartition::new(Arc::clone(&topic.name), key.1);
+            Some(Trouble::Partition(at, code))
+        });
+        topics.chain(partitions).collect()
     }
 
     fn rules(&self, now: Now) -> Rules {

@@ -19,9 +19,10 @@
 use std::collections::VecDeque;
 use std::time::Duration;
 
+use dohle_wire::ErrorCode;
 use dohle_wire::id::{ProducerEpoch, Sequence};
 
-use super::batch::{Batch, Identity, Stamp, is_before};
+use super::batch::{Batch, Identity, Stamp, Waiting, is_before};
 use crate::machine::ConnId;
 
 /// What has to happen before batches can be stamped again.
@@ -269,10 +270,21 @@ impl Queue {
         Vec::from_iter::<VecDeque<_>>(expired)
     }
 
-    /// Gives up on the records of batches on the wire whose time is over.
-    pub(super) fn give_up_sent(&mut self, now: Duration) -> Vec<super::batch::Waiting> {
+    /// Gives up on the records of batches on the wire whose time is over. Each comes with why its
+    /// attempt before was not taken.
+    pub(super) fn give_up_sent(&mut self, now: Duration) -> Vec<(Waiting, Option<ErrorCode>)> {
         let late = self.wire.iter_mut().filter(|batch| batch.expires <= now);
-        late.flat_map(|batch| std::mem::take(&mut batch.records)).collect()
+        let mut records = Vec::new();
+        for batch in late {
+            let refused = batch.refused;
+            records.extend(std::mem::take(&mut batch.records).into_iter().map(|r| (r, refused)));
+        }
+        records
+    }
+
+    /// Why the broker did not take the oldest batch when it was last sent.
+    pub(super) fn refused(&self) -> Option<ErrorCode> {
+        self.wire.first().or_else(|| self.waiting.front())?.refused
     }
 
     /// Takes out everything.

@@ -138,12 +138,16 @@ impl Producer {
         unknown: bool,
     ) {
         batch.in_doubt |= unknown;
+        batch.refused = match error {
+            ProduceError::Refused { code, .. } => Some(*code),
+            _ => None,
+        };
         if batch.is_given_up() || batch.attempts > self.config.retries {
             return self.give_up(key, batch, error);
         }
         if batch.expires <= now.mono {
-            let in_doubt = batch.in_doubt;
-            return self.give_up(key, batch, &ProduceError::TimedOut { in_doubt });
+            let error = self.timed_out(key, batch.refused, batch.in_doubt);
+            return self.give_up(key, batch, &error);
         }
         let (first, max) =
             (self.config.connection.retry_backoff, self.config.connection.retry_backoff_max);
