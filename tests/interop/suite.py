@@ -6,6 +6,7 @@ import json
 import os
 import re
 import shutil
+import subprocess
 import sys
 import tempfile
 import time
@@ -23,7 +24,7 @@ from confluent_kafka.admin import (
 )
 
 import broker as brokers
-from clients import ClientError, Confluent, Java, JavaError, Kcat, Tools
+from clients import ORACLE, ClientError, Confluent, Java, JavaError, Kcat, Tools
 from groups import GroupChecks
 from records import (
     Mismatch,
@@ -966,6 +967,14 @@ def compare_unplaced_by_content(sent, got):
         last[record.partition] = index
 
 
+def read_files(tool, data, more):
+    """What the broker left is read by Apache Kafka's own tool, and the same is found in it."""
+    done = subprocess.run([str(ORACLE / tool), str(data), *map(str, more)], capture_output=True, timeout=15 * MINUTE)
+    said = done.stdout.decode(errors="replace").strip().splitlines() or [done.stderr.decode(errors="replace")[-300:]]
+    expect(done.returncode == 0, f"{said[0]} … {said[-1]}")
+    print(f"# {tool}: {said[-1]}", flush=True)
+
+
 def main():
     parser = argparse.ArgumentParser(prog="run", description="Runs foreign Kafka clients against a broker and compares every record.")
     parser.add_argument("--bootstrap", metavar="HOST:PORT", help="a running broker; without it Dohle is built and started")
@@ -1017,6 +1026,9 @@ def main():
             def stops():
                 expect_equal(0, server.stop(), "exit code after SIGTERM")
             suite.check("broker stops-on-SIGTERM", stops)
+            if not options.quick:
+                for name, tool, more in (("check-dir", "check-dir", ()), ("compare-dumps", "compare-dumps", ("--dohle", binary))):
+                    suite.check(f"files {name}", read_files, tool, directory / "data", more)
         if suite.failed and server is not None:
             options.keep = True
         print(f"# {time.monotonic() - started:.0f} s" + (f", logs in {directory}" if options.keep else ""), flush=True)
