@@ -12,12 +12,21 @@ pub enum Mutant {
     NoSequenceCheck,
     /// A produce request is answered before its write completed (breaks the promise of acks).
     AckBeforeCompletion,
+    /// A commit of offsets is answered before its record is committed.
+    CommitBeforeCompletion,
+    /// A coordinator does not learn the last record of its log.
+    LastGroupRecordForgotten,
 }
 
 impl Mutant {
     /// Every planted bug there is.
-    pub const ALL: [Self; 3] =
-        [Self::NoTornTailCheck, Self::NoSequenceCheck, Self::AckBeforeCompletion];
+    pub const ALL: [Self; 5] = [
+        Self::NoTornTailCheck,
+        Self::NoSequenceCheck,
+        Self::AckBeforeCompletion,
+        Self::CommitBeforeCompletion,
+        Self::LastGroupRecordForgotten,
+    ];
 
     /// Its name on the command line.
     #[must_use]
@@ -26,6 +35,8 @@ impl Mutant {
             Self::NoTornTailCheck => "no-torn-tail-check",
             Self::NoSequenceCheck => "no-sequence-check",
             Self::AckBeforeCompletion => "ack-before-completion",
+            Self::CommitBeforeCompletion => "commit-before-completion",
+            Self::LastGroupRecordForgotten => "last-group-record-forgotten",
         }
     }
 }

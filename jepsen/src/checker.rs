@@ -6,6 +6,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use crate::groups::Group;
 use crate::op::{Action, End, Key, Op, Polled};
 
 /// Something that no broker may do.
@@ -113,6 +114,80 @@ pub enum Anomaly {
         /// Where it was read.
         offset: i64,
     },
+    /// A group was told an offset from before one whose commit was acknowledged.
+    #[error("lost-commit: {group} committed {committed} of {key}, was told {told:?}")]
+    LostCommit {
+        /// The group.
+        group: String,
+        /// The partition.
+        key: Key,
+        /// The last offset that was known to be committed.
+        committed: i64,
+        /// What the coordinator said afterwards.
+        told: Option<i64>,
+    },
+    /// A group was told an offset that nobody committed, or whose commit was refused.
+    #[error("phantom-commit: {group} was told {offset} of {key}, which nobody committed")]
+    PhantomCommit {
+        /// The group.
+        group: String,
+        /// The partition.
+        key: Key,
+        /// What the coordinator said.
+        offset: i64,
+    },
+    /// A commit of a generation was accepted after a later one was complete.
+    #[error(
+        "stale-commit: {group} accepted {offset} of {key} from generation {generation}, after {known}"
+    )]
+    StaleCommit {
+        /// The group.
+        group: String,
+        /// The partition.
+        key: Key,
+        /// What was committed.
+        offset: i64,
+        /// By a member of this generation.
+        generation: i32,
+        /// The generation that was complete.
+        known: i32,
+    },
+    /// The generation of a group went back.
+    #[error("generation-back: {group} went from generation {known} to {told}")]
+    GenerationBack {
+        /// The group.
+        group: String,
+        /// The generation that was complete.
+        known: i32,
+        /// What a member was told afterwards.
+        told: i32,
+    },
+    /// A generation was complete with some members and then had others.
+    #[error(
+        "generation-twice: {group} had generation {generation} without {member}, or with others"
+    )]
+    GenerationTwice {
+        /// The group.
+        group: String,
+        /// The generation.
+        generation: i32,
+        /// Who was told of other members.
+        member: String,
+    },
+    /// Two members own a partition in the same generation.
+    #[error("shared-partition: {key} is owned by {first} and {second} in {generation} of {group}")]
+    SharedPartition {
+        /// The group.
+        group: String,
+        /// The generation.
+        generation: i32,
+        /// The partition.
+        key: Key,
+        /// Who was given it first.
+        first: String,
+        /// Who was given it too.
+        second: String,
+    },
 }
 
 /// How much was checked.
@@ -126,6 +201,12 @@ pub struct Counts {
     pub polled: u64,
     /// Acknowledged records that were allowed to be lost.
     pub forgotten: u64,
+    /// Offsets of groups whose commit was acknowledged.
+    pub commits: u64,
+    /// Committed offsets that were fetched.
+    pub commits_fetched: u64,
+    /// Generations of groups that were complete.
+    pub generations: u64,
 }
 
 /// The outcome of a whole history.
@@ -141,6 +222,7 @@ pub struct Report {
 #[derive(Clone, Debug, Default)]
 pub struct Checker {
     keys: BTreeMap<Key, Partition>,
+    groups: BTreeMap<String, Group>,
     report: Report,
     sends: u64,
 }
@@ -210,6 +292,14 @@ impl Checker {
             Action::Deleted { key, before } => {
                 let partition = self.partition(key);
                 partition.start = partition.start.max(*before);
+            }
+            Action::Group { group: name, action } => {
+                if !self.groups.contains_key(name) {
+                    self.groups.insert(name.clone(), Group::new(name));
+                }
+                let group = self.groups.get_mut(name).expect("just inserted");
+                let Report { anomalies, counts } = &mut self.report;
+                group.observe(op.process, action, counts, anomalies);
             }
         }
     }

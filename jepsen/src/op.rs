@@ -2,6 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::groups::GroupAction;
+
 /// One partition of one topic.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct Key {
@@ -76,6 +78,13 @@ pub enum Action {
         key: Key,
         /// The first offset that is still there.
         before: i64,
+    },
+    /// Something about a consumer group.
+    Group {
+        /// Its name.
+        group: String,
+        /// What.
+        action: GroupAction,
     },
 }
 

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use dohle_client::config::Acks;
 use dohle_codec::NativeCodecs;
 use dohle_core::config::broker::BrokerConfig;
+use dohle_core::group::place::OFFSETS_TOPIC;
 use dohle_core::mutant::Mutants;
 use dohle_wire::record::Codecs;
 
@@ -15,8 +16,8 @@ use crate::disk::SimDisk;
 use crate::fault::{Fault, Nemesis};
 use crate::node::{Node, NodeSettings};
 use crate::oracle::{Oracles, Violation};
-use crate::swarm::Swarm;
-use crate::workload::{Changes, Kind, Reader, Setup, Task, Writer};
+use crate::swarm::{GroupShape, Swarm, TopicShape};
+use crate::workload::{Changes, Errand, Group, Kind, Reader, Setup, Task, Writer};
 use crate::world::{Event, Halt, World};
 
 /// The scenarios there are.
@@ -31,6 +32,10 @@ const LIVENESS_LIMIT: u64 = 120 * SEC;
 
 /// Fewer acknowledged records than this prove nothing.
 const ACKNOWLEDGED_MIN: u64 = 200;
+
+/// If there are groups: fewer acknowledged commits, or complete generations, prove nothing.
+const COMMITS_MIN: u64 = 20;
+const GENERATIONS_MIN: u64 = 3;
 
 impl Scenario {
     /// All of them.
@@ -125,7 +130,8 @@ pub(crate) fn add_faults(world: &mut World, swarm: &Swarm) {
 }
 
 fn add_clients(world: &mut World, swarm: &Swarm) {
-    let setup = Setup::new(swarm.topics.clone(), &mut world.kernel.choices);
+    let topics = swarm.topics.iter().cloned().chain(swarm.groups.and_then(offsets_topic));
+    let setup = Setup::new(topics.collect(), &mut world.kernel.choices);
     world.add_actor(Box::new(setup), Clock::exact(), 0);
     let clients = swarm.clients;
     let mut next = 0;
@@ -158,6 +164,27 @@ fn add_clients(world: &mut World, swarm: &Swarm) {
         let clock = clock(world, swarm);
         world.add_actor(Box::new(changes), clock, SEC);
     }
+    add_groups(world, swarm, Errand::Commit, 2_000);
+}
+
+/// The topic that remembers groups, if it is made beforehand.
+fn offsets_topic(shape: GroupShape) -> Option<TopicShape> {
+    let bytes = shape.segment_bytes?.to_string();
+    let configs = [("cleanup.policy", "compact"), ("internal.segment.bytes", &*bytes)];
+    let configs = configs.map(|(key, value)| (key.to_owned(), value.to_owned()));
+    let (name, partitions) = (OFFSETS_TOPIC.to_owned(), shape.partitions);
+    Some(TopicShape { name, partitions, configs: configs.into() })
+}
+
+/// Adds what there is of groups, their members being processes from `first` on.
+fn add_groups(world: &mut World, swarm: &Swarm, errand: Errand, first: u64) {
+    let Some(shape) = swarm.groups else { return };
+    for number in 0..shape.count {
+        let first = first + number * shape.members;
+        let group = Group::new(number, first, shape, errand, &swarm.topics, swarm.fsync);
+        let clock = clock(world, swarm);
+        world.add_actor(Box::new(group), clock, SEC);
+    }
 }
 
 /// Faults; then they heal, and every client comes to an end; somebody reads everything; the node
@@ -167,7 +194,10 @@ fn single(world: &mut World, swarm: &Swarm) -> Result<(), Halt> {
     // Long clogs and recoveries can leave little time for work, and keep faults waiting.
     let struck = |world: &World, fault: &Fault| world.nemeses[0].happened[*fault as usize] >= 2;
     let enough = |world: &World| {
-        world.oracles.counts().acknowledged >= ACKNOWLEDGED_MIN
+        let counts = world.oracles.counts();
+        counts.acknowledged >= ACKNOWLEDGED_MIN
+            && (swarm.groups.is_none()
+                || counts.commits >= COMMITS_MIN && counts.generations >= GENERATIONS_MIN)
             && swarm.faults.iter().all(|fault| struck(world, fault))
     };
     world.run(2 * swarm.length, enough)?;
@@ -188,7 +218,8 @@ fn single(world: &mut World, swarm: &Swarm) -> Result<(), Halt> {
     let node = &world.nodes[0];
     world.oracles.replay(node)?;
     world.oracles.claims(node)?;
-    Ok(())
+    add_groups(world, swarm, Errand::Read, 3_000);
+    settle(world, "to fetch what groups committed")
 }
 
 /// Waits until the nodes serve and all actors are done.
@@ -223,6 +254,13 @@ impl Gates {
             ("recoveries_compared", (1, armed.recoveries)),
             ("logs_replayed", (1, armed.replays)),
         ]);
+        if swarm.groups.is_some() {
+            counts.extend([
+                ("commits", (COMMITS_MIN, history.commits)),
+                ("commits_fetched", (COMMITS_MIN, history.commits_fetched)),
+                ("generations", (GENERATIONS_MIN, history.generations)),
+            ]);
+        }
         for fault in swarm.faults.iter().copied() {
             counts.insert(fault.name(), (2, world.nemeses[0].happened[fault as usize]));
         }

@@ -38,6 +38,21 @@ pub struct Clients {
     pub pause: u64,
 }
 
+/// Consumer groups, all alike.
+#[derive(Copy, Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct GroupShape {
+    /// How many there are.
+    pub count: u64,
+    /// Members of each.
+    pub members: u64,
+    /// Members that say nothing for so long are out.
+    pub session_timeout_ms: i32,
+    /// Partitions of the topic that remembers them.
+    pub partitions: i32,
+    /// Whether that topic is made beforehand, with segments of so many bytes.
+    pub segment_bytes: Option<i32>,
+}
+
 /// One run's configuration.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Swarm {
@@ -51,6 +66,8 @@ pub struct Swarm {
     pub topics: Vec<TopicShape>,
     /// Clients.
     pub clients: Clients,
+    /// Consumer groups, if there are any.
+    pub groups: Option<GroupShape>,
     /// Faults that the nemesis schedules.
     pub faults: Vec<Fault>,
     /// Clocks are wrong from the start.
@@ -70,12 +87,13 @@ impl Swarm {
     pub fn single(choices: &mut Choices) -> Self {
         let fsync = chance(choices, "fsync", 40);
         let topics = choices.range(Stream::Swarm, "topics", 1, 3);
-        Self {
+        let mut swarm = Self {
             shards: choices.range(Stream::Swarm, "shards", 1, 4) as u16,
             fsync,
             properties: properties(choices, fsync),
             topics: (0..topics).map(|index| topic(choices, index)).collect(),
             clients: clients(choices),
+            groups: None,
             faults: faults(choices),
             skewed_clocks: chance(choices, "skewed-clocks", 50),
             net: net(choices),
@@ -86,7 +104,30 @@ impl Swarm {
             },
             mail_delay: choices.pick(Stream::Swarm, "mail-delay", &[0, US, 20 * US, MS]),
             length: choices.range(Stream::Swarm, "length", 60, 75) * SEC,
+        };
+        swarm.add_groups(choices);
+        swarm
+    }
+
+    fn add_groups(&mut self, choices: &mut Choices) {
+        if !chance(choices, "groups", 50) {
+            return;
         }
+        let shape = GroupShape {
+            count: choices.range(Stream::Swarm, "group-count", 1, 2),
+            members: choices.range(Stream::Swarm, "members", 1, 2),
+            session_timeout_ms: choices.pick(Stream::Swarm, "session-ms", &[1_000, 3_000, 6_000]),
+            partitions: choices.range(Stream::Swarm, "offsets-partitions", 1, 3) as i32,
+            segment_bytes: chance(choices, "offsets-topic", 60)
+                .then(|| choices.pick(Stream::Swarm, "offsets-bytes", &[300, 2_000, 20_000])),
+        };
+        let delay_ms = choices.pick(Stream::Swarm, "initial-delay-ms", &[0, 0, 50, 500]);
+        self.properties.extend([
+            pair("group.min.session.timeout.ms", shape.session_timeout_ms),
+            pair("group.initial.rebalance.delay.ms", delay_ms),
+            pair("offsets.topic.num.partitions", shape.partitions),
+        ]);
+        self.groups = Some(shape);
     }
 
     /// The same without any fault.
@@ -204,6 +245,8 @@ mod tests {
         let swarms: Vec<Swarm> =
             (1..=300).map(|seed| Swarm::single(&mut Choices::new(seed))).collect();
         assert!(swarms.iter().filter(|swarm| swarm.fsync).count() > 100);
+        let grouped = swarms.iter().filter(|swarm| swarm.groups.is_some()).count();
+        assert!((120..180).contains(&grouped), "groups in {grouped} of 300 seeds");
         assert!(swarms.iter().all(|swarm| swarm.has(Fault::Kill) || swarm.has(Fault::Power)));
         for fault in Fault::ALL {
             let with = swarms.iter().filter(|swarm| swarm.has(fault)).count();

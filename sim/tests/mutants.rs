@@ -37,3 +37,13 @@ fn appends_out_of_sequence_are_found() {
 fn an_acknowledgement_before_the_write_is_found() {
     check(Mutant::AckBeforeCompletion);
 }
+
+#[test]
+fn a_commit_that_is_answered_before_it_is_written_is_found() {
+    check(Mutant::CommitBeforeCompletion);
+}
+
+#[test]
+fn a_coordinator_that_forgets_its_last_record_is_found() {
+    check(Mutant::LastGroupRecordForgotten);
+}

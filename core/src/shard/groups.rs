@@ -6,6 +6,7 @@ use super::*;
 use crate::group::place::OFFSETS_TOPIC;
 use crate::group::request as group;
 use crate::group::{self as coordinator, GroupSettings};
+use crate::mutant::Mutant;
 
 /// Coordinators by the slot of their partition.
 #[derive(Clone, Debug)]
@@ -60,7 +61,8 @@ impl Shard {
         let Some(partition) = self.slots.get(slot).and_then(Slot::open) else { return };
         let seed = self.ledgers.seed_of(slot, generation);
         let settings = &self.ledgers.settings;
-        let (ledger, loaded) = Ledger::begin(slot, generation, settings, seed, partition, fx);
+        let of = (partition, self.mutants);
+        let (ledger, loaded) = Ledger::begin(slot, generation, settings, seed, of, fx);
         self.ledgers.held.insert(slot, ledger);
         self.on_loaded(now, slot, loaded, fx);
     }
@@ -190,7 +192,12 @@ impl Shard {
         fx: &mut Fx<Effect>,
     ) -> Result<(), String> {
         let appended = self.append_records(now, slot, records, fx);
+        let is_commit = |(_, answer): &_| matches!(answer, group::Answer::Committed(_));
+        let early = self.mutants.has(Mutant::CommitBeforeCompletion);
         match (appended, self.ledgers.held.get_mut(&slot)) {
+            (Ok(_), Some(_)) if early && answers.iter().any(is_commit) => {
+                answers.into_iter().for_each(|(reply, answer)| group_answer(reply, answer, fx));
+            }
             (Ok(upto), Some(ledger)) => ledger.wait(upto, answers),
             (Err(why), _) => {
                 refuse(answers, fx);

@@ -23,6 +23,7 @@ use crate::log::Reading;
 use crate::log::locate::LocatePlan;
 use crate::log::tail::Span;
 use crate::mail::ReplyTo;
+use crate::mutant::{Mutant, Mutants};
 use crate::partition::Partition;
 use crate::time::Now;
 
@@ -41,6 +42,7 @@ pub(super) struct Ledger {
     pub(super) coordinator: GroupCoordinator,
     loading: Option<Loading>,
     waiting: VecDeque<(Offset, ReplyTo, Answer)>,
+    mutants: Mutants,
 }
 
 /// The log is being read.
@@ -69,7 +71,7 @@ impl Ledger {
         generation: u32,
         settings: &Arc<GroupSettings>,
         seed: u64,
-        partition: &Partition,
+        (partition, mutants): (&Partition, Mutants),
         fx: &mut Fx<E>,
     ) -> (Self, Loaded) {
         let (next, upto) = (partition.log().log_start(), partition.log().end());
@@ -79,6 +81,7 @@ impl Ledger {
             coordinator: GroupCoordinator::new(Arc::clone(settings), seed),
             loading: Some(Loading { next, upto, looking: None }),
             waiting: VecDeque::new(),
+            mutants,
         };
         let loaded = ledger.read_on(partition, fx);
         (ledger, loaded)
@@ -153,7 +156,9 @@ impl Ledger {
             }
             loading.next = batch.header.next_offset();
             if !batch.header.is_control() {
-                replay(&batch, &mut self.coordinator, codecs)?;
+                let last = loading.next >= loading.upto;
+                let forgets = last && self.mutants.has(Mutant::LastGroupRecordForgotten);
+                replay(&batch, usize::from(forgets), &mut self.coordinator, codecs)?;
             }
         }
         if loading.next > before { Ok(()) } else { Err(format!("no batch at offset {before}")) }
@@ -184,8 +189,10 @@ fn read(id: IoId, span: &Span) -> DiskOp {
     DiskOp::Read { id, file, position: hole.position, len: hole.len }
 }
 
+/// Learns the records of a batch, except so many at its end.
 fn replay(
     batch: &RawBatch,
+    except: usize,
     coordinator: &mut GroupCoordinator,
     codecs: &dyn Codecs,
 ) -> Result<(), String> {
@@ -193,7 +200,9 @@ fn replay(
     let bytes = batch
         .records(codecs, BATCH_MOST)
         .map_err(|error| format!("the batch at offset {base} cannot be decompressed: {error}"))?;
-    for found in RecordIter::new(&bytes, batch.header.records_count) {
+    let count = usize::try_from(batch.header.records_count).unwrap_or(0);
+    let records = RecordIter::new(&bytes, batch.header.records_count);
+    for found in records.take(count.saturating_sub(except)) {
         let found = found.map_err(|error| format!("a record of the batch at {base}: {error}"))?;
         let copied = |part: Option<&[u8]>| part.map(Bytes::copy_from_slice);
         let key = copied(found.key).unwrap_or_default();

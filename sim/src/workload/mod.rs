@@ -1,11 +1,12 @@
 //! The clients of a run: dohle's own client machines, each driven by a small script of what it
-//! wants, drawn as it goes.
+//! wants, drawn as it goes, and consumer groups that speak for themselves.
 //!
 //! Invariant: a record's value is unique in the run, and everything that a client promises or
 //! returns goes into the history.
 
 mod admin;
 mod consumer;
+mod groups;
 mod producer;
 mod shell;
 
@@ -15,6 +16,7 @@ use std::time::Duration;
 
 pub use self::admin::{Changes, Setup};
 pub use self::consumer::{Reader, Task};
+pub use self::groups::{Errand, Group};
 pub use self::producer::{Kind, Writer};
 
 use crate::actor::ActorEffect;

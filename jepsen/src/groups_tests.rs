@@ -1,0 +1,206 @@
+use super::*;
+use crate::{Action, Checker, Op};
+
+fn key(partition: i32) -> Key {
+    Key::new("t", partition)
+}
+
+fn names(members: &[&str]) -> BTreeSet<String> {
+    members.iter().map(|member| (*member).to_owned()).collect()
+}
+
+struct History(Checker);
+
+impl History {
+    fn new() -> Self {
+        Self(Checker::new())
+    }
+
+    fn did(mut self, process: u64, action: GroupAction) -> Self {
+        let action = Action::Group { group: "g".to_owned(), action };
+        self.0.observe(&Op { process, time: 0, action });
+        self
+    }
+
+    fn asked(self, process: u64) -> Self {
+        self.did(process, GroupAction::Asked)
+    }
+
+    fn joined(self, process: u64, generation: i32, member: &str) -> Self {
+        let member = member.to_owned();
+        self.did(process, GroupAction::Joined { generation, member, members: None })
+    }
+
+    fn led(self, process: u64, generation: i32, member: &str, members: &[&str]) -> Self {
+        let (member, members) = (member.to_owned(), Some(names(members)));
+        self.did(process, GroupAction::Joined { generation, member, members })
+    }
+
+    fn synced(self, process: u64, generation: i32, member: &str, owned: &[i32]) -> Self {
+        let owned = owned.iter().map(|partition| key(*partition)).collect();
+        self.did(process, GroupAction::Synced { generation, member: member.to_owned(), owned })
+    }
+
+    /// A generation that one member leads, alone.
+    fn alone(self, process: u64, generation: i32, member: &str) -> Self {
+        self.asked(process).led(process, generation, member, &[member]).asked(process).synced(
+            process,
+            generation,
+            member,
+            &[0],
+        )
+    }
+
+    fn commit(self, process: u64, generation: i32, offset: i64) -> Self {
+        let offsets = vec![(key(0), offset)];
+        self.asked(process).did(process, GroupAction::Commit { generation, offsets })
+    }
+
+    fn ended(self, process: u64, accepted: bool) -> Self {
+        self.did(process, GroupAction::Committed { keys: vec![key(0)], accepted })
+    }
+
+    fn committed(self, process: u64, generation: i32, offset: i64) -> Self {
+        self.commit(process, generation, offset).ended(process, true)
+    }
+
+    fn told(self, process: u64, offset: Option<i64>) -> Self {
+        self.did(process, GroupAction::Fetched(vec![(key(0), offset)]))
+    }
+
+    fn fetched(self, process: u64, offset: Option<i64>) -> Self {
+        self.asked(process).told(process, offset)
+    }
+
+    fn finds(self, anomalies: &[Anomaly]) {
+        assert_eq!(self.0.finish().anomalies, anomalies);
+    }
+}
+
+fn group() -> String {
+    "g".to_owned()
+}
+
+fn lost(committed: i64, told: Option<i64>) -> Anomaly {
+    Anomaly::LostCommit { group: group(), key: key(0), committed, told }
+}
+
+#[test]
+fn a_good_history_has_no_anomaly() {
+    let history = History::new()
+        .fetched(1, None)
+        .alone(1, 1, "a")
+        .committed(1, 1, 5)
+        .fetched(2, Some(5))
+        .alone(2, 2, "b")
+        .committed(2, 2, 6)
+        .fetched(1, Some(6));
+    let counts = history.0.counts();
+    assert_eq!((counts.commits, counts.commits_fetched, counts.generations), (2, 2, 2));
+    history.finds(&[]);
+}
+
+#[test]
+fn an_acknowledged_commit_that_is_not_told_is_lost() {
+    let history = || History::new().committed(1, 1, 5).committed(1, 1, 6);
+    history().fetched(1, Some(5)).finds(&[lost(6, Some(5))]);
+    history().fetched(1, None).finds(&[lost(6, None)]);
+}
+
+#[test]
+fn what_was_told_once_is_not_taken_back() {
+    let history = History::new().committed(1, 1, 5).commit(1, 1, 6).fetched(1, Some(6));
+    history.fetched(1, Some(5)).finds(&[lost(6, Some(5))]);
+}
+
+#[test]
+fn an_answer_may_be_older_than_what_others_committed_meanwhile() {
+    History::new().committed(1, 1, 5).asked(2).committed(1, 1, 6).told(2, Some(5)).finds(&[]);
+}
+
+#[test]
+fn a_commit_of_unknown_fate_may_take_effect_late_in_its_generation() {
+    let history = |later| History::new().commit(1, 1, 5).committed(1, later, 6);
+    history(1).fetched(1, Some(5)).finds(&[]);
+    history(2).fetched(1, Some(5)).finds(&[lost(6, Some(5))]);
+}
+
+#[test]
+fn a_commit_that_was_forgotten_may_be_told_or_not() {
+    let forgotten = || {
+        let history = History::new().committed(1, 1, 5).committed(1, 1, 6);
+        history.asked(2).did(0, GroupAction::Forgotten)
+    };
+    forgotten().told(2, Some(5)).finds(&[]);
+    forgotten().fetched(1, None).finds(&[]);
+    let kept = forgotten().fetched(1, Some(5)).committed(1, 1, 7);
+    kept.fetched(1, Some(6)).finds(&[lost(7, Some(6))]);
+}
+
+#[test]
+fn an_offset_that_nobody_committed_is_a_phantom() {
+    let phantom = |offset| Anomaly::PhantomCommit { group: group(), key: key(0), offset };
+    History::new().committed(1, 1, 5).fetched(1, Some(9)).finds(&[phantom(9)]);
+    History::new().commit(1, 1, 5).ended(1, false).fetched(1, Some(5)).finds(&[phantom(5)]);
+}
+
+#[test]
+fn a_commit_from_before_a_complete_generation_is_stale() {
+    let stale = |offset| Anomaly::StaleCommit {
+        group: group(),
+        key: key(0),
+        offset,
+        generation: 1,
+        known: 2,
+    };
+    let history = || History::new().alone(1, 1, "a");
+    history().alone(2, 2, "b").committed(1, 1, 5).finds(&[stale(5)]);
+    history().alone(2, 2, "b").commit(1, 1, 5).ended(1, false).finds(&[]);
+    history().commit(1, 1, 5).alone(2, 2, "b").ended(1, true).finds(&[]);
+}
+
+#[test]
+fn generations_do_not_go_back() {
+    let back = Anomaly::GenerationBack { group: group(), known: 2, told: 1 };
+    let history = || History::new().alone(1, 2, "a");
+    history().asked(1).led(1, 1, "a", &["a"]).finds(std::slice::from_ref(&back));
+    history().asked(2).synced(2, 1, "b", &[]).finds(&[back]);
+    history().did(0, GroupAction::Forgotten).alone(1, 1, "a").finds(&[]);
+    // It was on its way when the next was made.
+    let late = History::new().asked(2).alone(1, 2, "a");
+    late.joined(2, 1, "b").finds(&[]);
+}
+
+#[test]
+fn a_generation_is_not_given_to_others() {
+    let twice = |member: &str| Anomaly::GenerationTwice {
+        group: group(),
+        generation: 1,
+        member: member.to_owned(),
+    };
+    let history = || History::new().alone(1, 1, "a");
+    history().asked(1).led(1, 1, "a", &["a"]).finds(&[]);
+    history().asked(2).joined(2, 1, "b").finds(&[twice("b")]);
+    history().asked(2).led(2, 1, "b", &["b"]).finds(&[twice("b")]);
+    history().asked(2).synced(2, 1, "b", &[]).finds(&[twice("b")]);
+    // One that was never complete is not remembered.
+    History::new().asked(1).led(1, 1, "a", &["a"]).alone(2, 1, "b").finds(&[]);
+}
+
+#[test]
+fn a_partition_has_one_owner_in_a_generation() {
+    let history = || {
+        let history =
+            History::new().asked(1).led(1, 1, "a", &["a", "b"]).asked(2).joined(2, 1, "b");
+        history.asked(1).synced(1, 1, "a", &[0, 1]).asked(2)
+    };
+    history().synced(2, 1, "b", &[2]).finds(&[]);
+    let shared = Anomaly::SharedPartition {
+        group: group(),
+        generation: 1,
+        key: key(1),
+        first: "a".to_owned(),
+        second: "b".to_owned(),
+    };
+    history().synced(2, 1, "b", &[1, 2]).finds(&[shared]);
+}
