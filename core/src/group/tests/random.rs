@@ -10,7 +10,7 @@ use rand_chacha::rand_core::{Rng, SeedableRng};
 
 use super::*;
 
-const SEEDS: u64 = 150;
+const SEEDS: u64 = 100;
 const STEPS: u32 = 500;
 const GROUPS: [&str; 2] = ["g", "h"];
 const PARTITIONS: usize = 6;
@@ -387,9 +387,6 @@ impl Schedule {
                 assert_eq!(distinct.len(), all.len(), "G1: {name} has a partition with two owners");
             }
             self.generations.insert(name, (generation, members));
-            if state == ClassicState::Stable {
-                self.saw("stable");
-            }
         }
     }
 
@@ -421,9 +418,9 @@ fn random_schedules() {
             *seen.entry(what).or_default() += count;
         }
     }
-    eprintln!("{seen:?}");
-    for what in ["joined", "synced", "stable", "commit", "commit refused", "fetch", "restart"] {
-        assert!(seen.get(what).is_some_and(|count| *count > 200), "too little {what}: {seen:?}");
+    let least = [("restart", 50), ("commit", 500), ("commit refused", 500), ("fetch", 500)];
+    for (what, least) in least.into_iter().chain([("joined", 500), ("synced", 500)]) {
+        assert!(seen.get(what).is_some_and(|count| *count > least), "too little {what}: {seen:?}");
     }
 }
 
