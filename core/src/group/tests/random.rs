@@ -399,11 +399,7 @@ impl Schedule {
         let left: Vec<_> = self.world.coordinator.groups().map(|(name, _)| name).collect();
         assert!(left.is_empty(), "G10: {left:?} did not come to rest");
         assert!(self.world.log.is_empty(), "{:?}", self.world.log);
-        for client in &mut self.clients {
-            if let Doing::Joining(request) | Doing::Syncing(request) = client.doing {
-                assert!(!self.world.waits(request), "LV2: request {request} waits for ever");
-            }
-        }
+        assert_eq!(self.world.replied, self.world.asked, "LV2: each request is answered");
         self.seen
     }
 }
@@ -421,22 +417,5 @@ fn random_schedules() {
     let least = [("restart", 50), ("commit", 500), ("commit refused", 500), ("fetch", 500)];
     for (what, least) in least.into_iter().chain([("joined", 500), ("synced", 500)]) {
         assert!(seen.get(what).is_some_and(|count| *count > least), "too little {what}: {seen:?}");
-    }
-}
-
-#[test]
-fn nobody_waits_for_ever() {
-    for seed in 0..50 {
-        let mut schedule = Schedule::new(seed);
-        (0..200).for_each(|_| schedule.step());
-        let asked = schedule.world.asked;
-        schedule.world.wait(600_000);
-        schedule.commit_all();
-        let again = schedule
-            .world
-            .coordinator
-            .groups()
-            .any(|(_, group)| group.classic().members().next().is_some());
-        assert!(!again, "G10: a group of silent members, after request {asked}");
     }
 }
