@@ -76,6 +76,7 @@ struct World {
     settings: Arc<GroupSettings>,
     ms: u64,
     asked: u64,
+    replied: u64,
     answers: BTreeMap<u64, Answer>,
     notes: Vec<String>,
     /// Appended, not committed: with the answers that wait.
@@ -104,6 +105,7 @@ impl World {
             settings,
             ms: 0,
             asked: 0,
+            replied: 0,
             answers: BTreeMap::new(),
             notes: Vec::new(),
             appended: VecDeque::new(),
@@ -162,6 +164,7 @@ impl World {
     }
 
     fn take(&mut self, reply: ReplyTo, answer: Answer) {
+        self.replied += 1;
         let twice = self.answers.insert(reply.request, answer);
         assert!(twice.is_none(), "request {} is answered twice", reply.request);
     }
