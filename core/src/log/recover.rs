@@ -323,6 +323,13 @@ impl Recovery {
         self.plan.log_start = said.or(self.plan.log_start);
         self.says_start = said.is_some();
         let start = self.plan.log_start.unwrap_or(Offset(0));
+        let durable = self.plan.durable;
+        if self.plan.clean && durable.0 > 0 && start > durable {
+            return Err(format!(
+                "starts at offset {start} by its {LOG_START}, and ended at {durable} when the \
+                 broker stopped cleanly. Nothing was changed"
+            ));
+        }
         self.step = Step::Sweep;
         for base in self.files.take_below(start) {
             for kind in SEGMENT_FILES {

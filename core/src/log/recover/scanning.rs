@@ -98,15 +98,8 @@ impl Recovery {
     /// All batches were sound. There is as much as there is known to have been.
     pub(super) fn on_log_end<E: From<DiskOp>>(&mut self, fx: &mut Fx<E>) -> Result<(), String> {
         let start = self.plan.log_start.unwrap_or(Offset(0));
-        let durable = self.plan.durable;
-        if self.plan.clean && durable.0 > 0 && start > durable {
-            return Err(format!(
-                "starts at offset {start} by its {LOG_START}, and ended at {durable} when the \
-                 broker stopped cleanly. Nothing was changed"
-            ));
-        }
         let replayed = if self.plan.clean { self.replayed } else { Offset(0) };
-        let (end, promised) = (self.end.max(start), durable.max(replayed));
+        let (end, promised) = (self.end.max(start), self.plan.durable.max(replayed));
         if end < promised {
             return Err(format!(
                 "ends at offset {end}, and records up to {promised} were on the disk. This is not \

@@ -143,7 +143,7 @@ fn what_is_not_served_is_named() {
     check_refused(&header(3, 99), &["\"me\"", "Metadata", "key 3", "v99", "v0 to v13"]);
     check_refused(&header(0, 2), &["\"me\"", "Produce", "v2", "v3 to v13"]);
     check_refused(&header(22, 6), &["InitProducerId", "v6", "v0 to v5"]);
-    check_refused(&header(10, 1), &["\"me\"", "FindCoordinator", "not supported"]);
+    check_refused(&header(24, 1), &["\"me\"", "AddPartitionsToTxn", "not supported"]);
     check_refused(&header(4, 1), &["LeaderAndIsr", "not supported"]);
     check_refused(&header(200, 1), &["unknown request (key 200)"]);
     check_refused(&[0, 3], &["2 bytes without a request header"]);
