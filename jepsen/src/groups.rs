@@ -180,9 +180,10 @@ impl Group {
         members: Option<&BTreeSet<String>>,
     ) -> Option<Anomaly> {
         let complete = self.asked.get(&process)?.generation == generation;
-        if let Some(members) = members {
-            self.led.insert(process, (generation, members.clone()));
-        }
+        match members {
+            Some(members) => self.led.insert(process, (generation, members.clone())),
+            None => self.led.remove(&process),
+        };
         let fixed = self.generations.get(&generation).filter(|_| complete);
         let fixed = fixed.and_then(|generation| generation.members.as_ref());
         let differs = |fixed: &BTreeSet<String>| match members {

@@ -184,7 +184,10 @@ fn a_generation_is_not_given_to_others() {
     history().asked(2).led(2, 1, "b", &["b"]).finds(&[twice("b")]);
     history().asked(2).synced(2, 1, "b", &[]).finds(&[twice("b")]);
     // One that was never complete is not remembered.
-    History::new().asked(1).led(1, 1, "a", &["a"]).alone(2, 1, "b").finds(&[]);
+    let never = || History::new().asked(1).led(1, 1, "a", &["a"]);
+    never().alone(2, 1, "b").finds(&[]);
+    let follows = never().asked(2).led(2, 1, "b", &["a2", "b"]).asked(1).joined(1, 1, "a2");
+    follows.asked(2).synced(2, 1, "b", &[0]).asked(1).synced(1, 1, "a2", &[1]).finds(&[]);
 }
 
 #[test]

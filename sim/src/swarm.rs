@@ -119,7 +119,7 @@ impl Swarm {
             session_timeout_ms: choices.pick(Stream::Swarm, "session-ms", &[1_000, 3_000, 6_000]),
             partitions: choices.range(Stream::Swarm, "offsets-partitions", 1, 3) as i32,
             segment_bytes: chance(choices, "offsets-topic", 60)
-                .then(|| choices.pick(Stream::Swarm, "offsets-bytes", &[300, 2_000, 20_000])),
+                .then(|| choices.pick(Stream::Swarm, "offsets-bytes", &[2_000, 8_000, 30_000])),
         };
         let delay_ms = choices.pick(Stream::Swarm, "initial-delay-ms", &[0, 0, 50, 500]);
         self.properties.extend([
