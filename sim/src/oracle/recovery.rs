@@ -7,6 +7,7 @@
 use std::collections::BTreeMap;
 
 use dohle_core::disk::FilePath;
+use dohle_core::group::place::OFFSETS_TOPIC;
 use dohle_core::partition::Partition;
 use dohle_wire::id::Uuid;
 
@@ -146,7 +147,8 @@ impl Oracles {
         let known = before.logs.get(log.folder());
         if let Some(known) = known.filter(|known| known.topic_id == disk.topic_id) {
             self.armed.recoveries += 1;
-            dropped = known.compare(&log.folder().path, &disk, start, end)?;
+            let grows = topic_of(&log.folder().path).0 == OFFSETS_TOPIC;
+            dropped = known.compare((&log.folder().path, grows), &disk, start, end)?;
         }
         let (power, fsync) = (before.power, self.fsync);
         let truth = self.truth(partition);
@@ -173,9 +175,7 @@ impl Oracles {
         let truth = self.truth(partition);
         let allowed = truth.forget(end);
         self.armed.allowed_losses += allowed;
-        let name = &log.folder().path;
-        let (topic, partition) = name.rsplit_once('-').unwrap_or((name, "0"));
-        let partition = partition.parse().unwrap_or(0);
+        let (topic, partition) = topic_of(&log.folder().path);
         Ok(power.then(|| Loss { topic: topic.to_owned(), partition, from: end }))
     }
 
@@ -195,6 +195,12 @@ impl Oracles {
         }
         Ok(())
     }
+}
+
+/// The partition whose folder has that name.
+fn topic_of(name: &str) -> (&str, i32) {
+    let (topic, partition) = name.rsplit_once('-').unwrap_or((name, "0"));
+    (topic, partition.parse().unwrap_or(0))
 }
 
 impl Before {
@@ -273,8 +279,16 @@ impl BeforeLog {
     /// Whether something was dropped; an error when that is more than may be, or when something
     /// is there that was not.
     ///
-    /// A log start that was not checkpointed may have gone back, and removed segments with it.
-    fn compare(&self, name: &str, disk: &DiskLog, start: i64, end: i64) -> Result<bool, Violation> {
+    /// A log start that was not checkpointed may have gone back, and removed segments with it. A
+    /// log that `grows` has perhaps been written to since it was recovered: a coordinator does not
+    /// wait until its node serves clients, and may end a session before.
+    fn compare(
+        &self,
+        (name, grows): (&str, bool),
+        disk: &DiskLog,
+        start: i64,
+        end: i64,
+    ) -> Result<bool, Violation> {
         let start = start.max(self.batches.first().map_or(start, DiskBatch::base));
         let cut = self.common_end(disk, start);
         let last = self.batches.last().map_or(start, DiskBatch::next);
@@ -286,10 +300,53 @@ impl BeforeLog {
             );
             return Err(Violation::new("L7", text));
         }
+        if grows {
+            return Ok(cut < last);
+        }
         if end > cut.max(start) {
             let text = format!("{name}: {cut} to {end} was not there before the crash");
             return Err(Violation::new("L7", text));
         }
         Ok(end < last)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use dohle_wire::id::{Offset, Timestamp};
+    use dohle_wire::record::{BatchBuilder, NoCodecs, RawBatch};
+
+    /// A log of batches of one record each.
+    fn batches(values: &[&str]) -> Vec<DiskBatch> {
+        let batch = |(offset, value): (usize, &&str)| {
+            let mut builder = BatchBuilder::new(Offset(offset as i64));
+            builder.push(Timestamp(0), None, Some(value.as_bytes()), &[]).expect("it fits");
+            let bytes = builder.build(&NoCodecs).expect("it fits");
+            let header = RawBatch::parse(bytes).expect("a whole batch").header;
+            DiskBatch { header, segment: 0, position: 0 }
+        };
+        values.iter().enumerate().map(batch).collect()
+    }
+
+    fn compare(floor: i64, before: &[&str], after: &[&str], grows: bool) -> Option<bool> {
+        let before = BeforeLog { topic_id: None, batches: batches(before), floor };
+        let disk = DiskLog { batches: batches(after), segments: vec![0], ..DiskLog::default() };
+        before.compare(("t-0", grows), &disk, 0, after.len() as i64).ok()
+    }
+
+    #[test]
+    fn a_recovered_log_is_a_prefix_that_holds_what_was_safe() {
+        assert_eq!(compare(2, &["a", "b"], &["a", "b"], false), Some(false));
+        assert_eq!(compare(1, &["a", "b"], &["a"], false), Some(true));
+        assert_eq!(compare(2, &["a", "b"], &["a"], false), None);
+        assert_eq!(compare(2, &["a", "b"], &["a", "b", "c"], false), None);
+    }
+
+    #[test]
+    fn the_log_of_a_coordinator_may_have_grown_behind_that_prefix() {
+        assert_eq!(compare(2, &["a", "b"], &["a", "b", "c"], true), Some(false));
+        assert_eq!(compare(1, &["a", "b"], &["a", "c"], true), Some(true));
+        assert_eq!(compare(2, &["a", "b"], &["a", "c"], true), None);
     }
 }
