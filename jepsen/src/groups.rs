@@ -307,5 +307,4 @@ impl Group {
 }
 
 #[cfg(test)]
-#[path = "groups_tests.rs"]
 mod tests;
