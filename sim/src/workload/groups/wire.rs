@@ -50,8 +50,7 @@ impl Identity {
     pub(super) fn join(&self, timeout_ms: i32, topics: Vec<String>) -> JoinGroupRequest {
         let subscription = ConsumerProtocolSubscription { topics, ..Default::default() };
         let metadata = encode_subscription(&subscription, 0).expect("topics have short names");
-        let protocol =
-            JoinGroupRequestProtocol { name: PROTOCOL.to_owned(), metadata, ..Default::default() };
+        let protocol = JoinGroupRequestProtocol { name: PROTOCOL.to_owned(), metadata };
         JoinGroupRequest {
             group_id: self.group.clone(),
             session_timeout_ms: timeout_ms,
@@ -67,7 +66,6 @@ impl Identity {
         let assignments = assigned.iter().map(|(member, keys)| SyncGroupRequestAssignment {
             member_id: member.clone(),
             assignment: assignment(keys),
-            ..Default::default()
         });
         SyncGroupRequest {
             group_id: self.group.clone(),
@@ -134,11 +132,9 @@ impl Identity {
 }
 
 fn assignment(keys: &[Key]) -> Bytes {
-    let assigned = keys.iter().map(|key| TopicPartition {
-        topic: key.topic.clone(),
-        partitions: vec![key.partition],
-        ..Default::default()
-    });
+    let assigned = keys
+        .iter()
+        .map(|key| TopicPartition { topic: key.topic.clone(), partitions: vec![key.partition] });
     let assignment = ConsumerProtocolAssignment {
         assigned_partitions: assigned.collect(),
         ..Default::default()
