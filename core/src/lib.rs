@@ -17,6 +17,11 @@
 #![forbid(unsafe_code)]
 #![warn(missing_docs)]
 
+// First, so that all other modules see its macros.
+#[cfg(feature = "mutants")]
+#[macro_use]
+mod assertions;
+
 pub mod api;
 pub mod batch;
 pub mod config;

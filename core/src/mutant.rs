@@ -2,6 +2,9 @@
 //!
 //! Only a build with the feature `mutants` can plant one; elsewhere [`Mutants`] is empty and
 //! every question to it is answered `false` at compile time.
+//!
+//! What the broker's own assertions find, an oracle outside may never see. To measure the oracles
+//! alone, a build with mutants can switch the assertions of this crate off, for a thread.
 
 /// A planted bug, named after the rule it breaks.
 #[derive(Copy, Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -16,16 +19,44 @@ pub enum Mutant {
     CommitBeforeCompletion,
     /// A coordinator does not learn the last record of its log.
     LastGroupRecordForgotten,
+    /// A coordinator reads no batch that is larger than its buffer (KAFKA-9065; breaks LV2).
+    LoadStopsAtLargeBatch,
+    /// A coordinator believes in groups that were deleted (Redpanda 4900; breaks G8).
+    GroupTombstoneIgnored,
+    /// Commits are accepted from members of any generation (breaks G3).
+    NoGenerationCheck,
+    /// A static member started anew takes the place of the old one in a stable group only
+    /// (KAFKA-8500; breaks G7).
+    InstanceReplacedWhenStable,
+    /// Ids of members come out of the time of their group's last change (KAFKA-8715; breaks G7).
+    MemberIdFromTime,
+    /// Members may take for ever to sync (KAFKA-12890; breaks G10).
+    NoSyncTimeout,
+    /// Members that do not join are waited for all the same (KAFKA-9752; breaks G10).
+    NoJoinTimeout,
+    /// Offsets expire while members are between two generations (KAFKA-13636; breaks G9).
+    OffsetsExpireInRebalance,
+    /// Offsets whose records name no time of expiry expired long ago (KAFKA-8069; breaks G4).
+    MissingExpiryIsPast,
 }
 
 impl Mutant {
     /// Every planted bug there is.
-    pub const ALL: [Self; 5] = [
+    pub const ALL: [Self; 14] = [
         Self::NoTornTailCheck,
         Self::NoSequenceCheck,
         Self::AckBeforeCompletion,
         Self::CommitBeforeCompletion,
         Self::LastGroupRecordForgotten,
+        Self::LoadStopsAtLargeBatch,
+        Self::GroupTombstoneIgnored,
+        Self::NoGenerationCheck,
+        Self::InstanceReplacedWhenStable,
+        Self::MemberIdFromTime,
+        Self::NoSyncTimeout,
+        Self::NoJoinTimeout,
+        Self::OffsetsExpireInRebalance,
+        Self::MissingExpiryIsPast,
     ];
 
     /// Its name on the command line.
@@ -37,6 +68,15 @@ impl Mutant {
             Self::AckBeforeCompletion => "ack-before-completion",
             Self::CommitBeforeCompletion => "commit-before-completion",
             Self::LastGroupRecordForgotten => "last-group-record-forgotten",
+            Self::LoadStopsAtLargeBatch => "load-stops-at-large-batch",
+            Self::GroupTombstoneIgnored => "group-tombstone-ignored",
+            Self::NoGenerationCheck => "no-generation-check",
+            Self::InstanceReplacedWhenStable => "instance-replaced-when-stable",
+            Self::MemberIdFromTime => "member-id-from-time",
+            Self::NoSyncTimeout => "no-sync-timeout",
+            Self::NoJoinTimeout => "no-join-timeout",
+            Self::OffsetsExpireInRebalance => "offsets-expire-in-rebalance",
+            Self::MissingExpiryIsPast => "missing-expiry-is-past",
         }
     }
 }
@@ -69,4 +109,23 @@ impl Mutants {
     pub const fn has(self, _mutant: Mutant) -> bool {
         false
     }
+}
+
+#[cfg(feature = "mutants")]
+thread_local! {
+    static ASSERTING: std::cell::Cell<bool> = const { std::cell::Cell::new(true) };
+}
+
+/// Switches the assertions of this crate on or off for what the current thread does.
+#[cfg(feature = "mutants")]
+pub fn assert_rules(on: bool) {
+    ASSERTING.set(on);
+}
+
+/// Whether assertions of this crate count in the current thread.
+#[cfg(feature = "mutants")]
+#[doc(hidden)]
+#[must_use]
+pub fn asserts_rules() -> bool {
+    ASSERTING.get()
 }

@@ -174,6 +174,34 @@ pub enum Anomaly {
         /// Who was told of other members.
         member: String,
     },
+    /// Two processes were told that they are the same member.
+    #[error("member-twice: {first} and {second} are told that they are {member} of {group}")]
+    MemberTwice {
+        /// The group.
+        group: String,
+        /// The member's id.
+        member: String,
+        /// Who was told first.
+        first: u64,
+        /// Who was told too.
+        second: u64,
+    },
+    /// Two members of a generation stand for the same instance.
+    #[error("instance-twice: two members stand for {instance} in {generation} of {group}")]
+    InstanceTwice {
+        /// The group.
+        group: String,
+        /// The generation.
+        generation: i32,
+        /// The instance.
+        instance: String,
+    },
+    /// A group that was deleted is there, and nobody made it anew.
+    #[error("undeleted: {group} was deleted and is back")]
+    Undeleted {
+        /// The group.
+        group: String,
+    },
     /// Two members own a partition in the same generation.
     #[error("shared-partition: {key} is owned by {first} and {second} in {generation} of {group}")]
     SharedPartition {

@@ -24,16 +24,18 @@ pub enum GroupAction {
     Joined {
         /// Which.
         generation: i32,
-        /// The member's id.
+        /// Who it is: the instance that it stands for, or else its id.
         member: String,
-        /// All members, which only the leader is told.
-        members: Option<BTreeSet<String>>,
+        /// The id that it was given.
+        id: String,
+        /// All members by id, each with the instance that it stands for: told to the leader alone.
+        members: Option<BTreeMap<String, Option<String>>>,
     },
     /// A member was given its assignment: its generation is complete.
     Synced {
         /// Which.
         generation: i32,
-        /// The member's id.
+        /// Who it is, as when it joined.
         member: String,
         /// Its partitions.
         owned: Vec<Key>,
@@ -54,6 +56,19 @@ pub enum GroupAction {
     },
     /// Committed offsets as the coordinator tells them; none where nothing is committed.
     Fetched(Vec<(Key, Option<i64>)>),
+    /// The coordinator said that the process is a member as before.
+    Alive,
+    /// The process is in the group no more, or cannot know.
+    Out,
+    /// Offsets of the group may expire from now on while it has no members.
+    Expires,
+    /// The group was deleted; nobody comes back to it before somebody joins or commits.
+    Deleted,
+    /// Whether the coordinator knows of the group.
+    Described {
+        /// It does.
+        exists: bool,
+    },
     /// Any end of what the coordinator remembered may be gone: the promise that covered it does
     /// not hold for what happened.
     Forgotten,
@@ -68,6 +83,23 @@ pub(crate) struct Group {
     led: BTreeMap<u64, (i32, BTreeSet<String>)>,
     keys: BTreeMap<Key, Commits>,
     asked: BTreeMap<u64, Asked>,
+    /// Which process was told that it is which member.
+    told: BTreeMap<String, u64>,
+    /// Since when processes are members without a break.
+    within: BTreeMap<u64, Within>,
+    /// Counts what was observed.
+    clock: u64,
+    expires: bool,
+    deleted: bool,
+}
+
+/// A process that is a member.
+#[derive(Clone, Debug)]
+struct Within {
+    member: String,
+    since: u64,
+    /// What is wrong unless the process turns out to be out.
+    suspicion: Option<Anomaly>,
 }
 
 /// A generation that was complete.
@@ -81,9 +113,11 @@ struct Generation {
 /// What was known when a request was sent.
 #[derive(Clone, Debug, Default)]
 struct Asked {
+    at: u64,
     /// The newest generation that was complete.
     generation: i32,
-    floors: BTreeMap<Key, i64>,
+    /// The last offset of each partition that was known to be committed, and since when.
+    floors: BTreeMap<Key, (i64, u64)>,
     /// The commit, if the request is one.
     commit: BTreeMap<Key, i64>,
 }
@@ -94,6 +128,8 @@ struct Commits {
     sent: BTreeMap<i64, Sent>,
     /// The last that is known to be committed.
     floor: Option<i64>,
+    /// When somebody asked who was told so.
+    known_at: u64,
 }
 
 #[derive(Copy, Clone, Debug)]
@@ -124,12 +160,18 @@ impl Group {
         counts: &mut Counts,
         found: &mut Vec<Anomaly>,
     ) {
+        self.clock += 1;
         match action {
             GroupAction::Asked => self.on_asked(process),
-            GroupAction::Joined { generation, member, members } => {
+            GroupAction::Joined { generation, member, id, members } => {
+                self.deleted = false;
+                found.extend(self.on_member(process, id));
+                found.extend(members.as_ref().and_then(|members| self.twice(*generation, members)));
+                let members = members.as_ref().map(who);
                 found.extend(self.on_joined(process, *generation, member, members.as_ref()));
             }
             GroupAction::Synced { generation, member, owned } => {
+                found.extend(self.on_alive(process));
                 counts.generations += u64::from(!self.generations.contains_key(generation));
                 found.extend(self.on_synced(process, *generation, member, owned));
             }
@@ -137,7 +179,11 @@ impl Group {
                 self.on_commit(process, *generation, offsets);
             }
             GroupAction::Committed { keys, accepted } => {
-                counts.commits += if *accepted { keys.len() as u64 } else { 0 };
+                if *accepted {
+                    self.deleted = false;
+                    counts.commits += keys.len() as u64;
+                    found.extend(self.on_alive(process));
+                }
                 found.extend(keys.iter().filter_map(|key| self.on_end(process, key, *accepted)));
             }
             GroupAction::Fetched(offsets) => {
@@ -146,8 +192,52 @@ impl Group {
                 let offsets = offsets.iter();
                 found.extend(offsets.filter_map(|(key, at)| self.on_fetched(process, key, *at)));
             }
+            GroupAction::Alive => found.extend(self.on_alive(process)),
+            GroupAction::Out => _ = self.within.remove(&process),
+            GroupAction::Expires => self.expires = true,
+            GroupAction::Deleted => {
+                self.forget();
+                self.deleted = true;
+            }
+            GroupAction::Described { exists } => {
+                let group = self.name.clone();
+                found.extend((*exists && self.deleted).then_some(Anomaly::Undeleted { group }));
+            }
             GroupAction::Forgotten => self.forget(),
         }
+    }
+
+    /// A process is told which member it is: nobody else ever was (G7).
+    fn on_member(&mut self, process: u64, member: &str) -> Option<Anomaly> {
+        let first = *self.told.entry(member.to_owned()).or_insert(process);
+        let within = self.within.get(&process).filter(|within| within.member == member);
+        if within.is_none() {
+            let (member, since) = (member.to_owned(), self.clock);
+            self.within.insert(process, Within { member, since, suspicion: None });
+        }
+        (first != process).then(|| Anomaly::MemberTwice {
+            group: self.name.clone(),
+            member: member.to_owned(),
+            first,
+            second: process,
+        })
+    }
+
+    /// No two members stand for the same instance (G7).
+    fn twice(
+        &self,
+        generation: i32,
+        members: &BTreeMap<String, Option<String>>,
+    ) -> Option<Anomaly> {
+        let mut seen = BTreeSet::new();
+        let instance = members.values().flatten().find(|instance| !seen.insert(*instance))?;
+        let (group, instance) = (self.name.clone(), instance.clone());
+        Some(Anomaly::InstanceTwice { group, generation, instance })
+    }
+
+    /// A process still is the member that it was: what could only be right otherwise is wrong.
+    fn on_alive(&mut self, process: u64) -> Option<Anomaly> {
+        self.within.get_mut(&process)?.suspicion.take()
     }
 
     fn newest(&self) -> i32 {
@@ -156,20 +246,43 @@ impl Group {
 
     fn on_asked(&mut self, process: u64) {
         let floors = self.keys.iter();
-        let floors = floors.filter_map(|(key, commits)| Some((key.clone(), commits.floor?)));
-        let asked =
-            Asked { generation: self.newest(), floors: floors.collect(), commit: BTreeMap::new() };
+        let floors = floors
+            .filter_map(|(key, commits)| Some((key.clone(), (commits.floor?, commits.known_at))));
+        let asked = Asked {
+            at: self.clock,
+            generation: self.newest(),
+            floors: floors.collect(),
+            commit: BTreeMap::new(),
+        };
         self.asked.insert(process, asked);
     }
 
     /// The generation was not older than one that was complete before.
-    fn not_back(&self, process: u64, generation: i32) -> Option<Anomaly> {
+    fn not_back(&mut self, process: u64, generation: i32) -> Option<Anomaly> {
         let known = self.asked.get(&process)?.generation;
-        (generation < known).then(|| Anomaly::GenerationBack {
-            group: self.name.clone(),
-            known,
-            told: generation,
-        })
+        if generation >= known {
+            return None;
+        }
+        if !self.lasts(process) {
+            self.begin_again();
+            return None;
+        }
+        Some(Anomaly::GenerationBack { group: self.name.clone(), known, told: generation })
+    }
+
+    /// Whether the group is certain to be the one that it was: one without members and offsets
+    /// is forgotten, and its generations begin anew when somebody comes.
+    fn lasts(&self, process: u64) -> bool {
+        let within = self.within.get(&process);
+        let member = within.is_some_and(|within| within.since < self.clock);
+        member || !self.expires && self.keys.values().any(|commits| commits.floor.is_some())
+    }
+
+    /// What was known of generations says nothing of those to come.
+    fn begin_again(&mut self) {
+        self.generations.clear();
+        self.led.clear();
+        self.asked.clear();
     }
 
     fn on_joined(
@@ -180,20 +293,20 @@ impl Group {
         members: Option<&BTreeSet<String>>,
     ) -> Option<Anomaly> {
         let complete = self.asked.get(&process)?.generation == generation;
+        let known = self.generations.get(&generation).filter(|_| complete);
+        let differs = known.is_some_and(|known| known.differs(member, members));
+        let stranger = known.is_some_and(|known| !known.synced.contains(member));
+        if (differs || stranger) && !self.lasts(process) {
+            self.begin_again();
+        } else if differs {
+            return Some(self.given_twice(generation, member));
+        }
+        let back = self.not_back(process, generation);
         match members {
             Some(members) => self.led.insert(process, (generation, members.clone())),
             None => self.led.remove(&process),
         };
-        let fixed = self.generations.get(&generation).filter(|_| complete);
-        let fixed = fixed.and_then(|generation| generation.members.as_ref());
-        let differs = |fixed: &BTreeSet<String>| match members {
-            Some(members) => members != fixed,
-            None => !fixed.contains(member),
-        };
-        match fixed.is_some_and(differs) {
-            true => Some(self.given_twice(generation, member)),
-            false => self.not_back(process, generation),
-        }
+        back
     }
 
     fn given_twice(&self, generation: i32, member: &str) -> Anomaly {
@@ -249,7 +362,7 @@ impl Group {
 
     fn on_end(&mut self, process: u64, key: &Key, accepted: bool) -> Option<Anomaly> {
         let asked = self.asked.get(&process)?;
-        let (offset, known) = (*asked.commit.get(key)?, asked.generation);
+        let (offset, known, at) = (*asked.commit.get(key)?, asked.generation, asked.at);
         let commits = self.keys.get_mut(key)?;
         let sent = commits.sent.get_mut(&offset)?;
         if !accepted {
@@ -258,7 +371,7 @@ impl Group {
         }
         sent.fate = Fate::Past;
         let generation = sent.generation;
-        commits.floor = commits.floor.max(Some(offset));
+        commits.rise(Some(offset), at);
         (generation < known).then(|| Anomaly::StaleCommit {
             group: self.name.clone(),
             key: key.clone(),
@@ -269,7 +382,12 @@ impl Group {
     }
 
     fn on_fetched(&mut self, process: u64, key: &Key, told: Option<i64>) -> Option<Anomaly> {
-        let floor = self.asked.get(&process)?.floors.get(key).copied();
+        let asked = self.asked.get(&process)?;
+        let (at, known) = (asked.at, asked.floors.get(key).copied());
+        let floor = known.map(|(floor, _)| floor);
+        if self.deleted && told.is_some() {
+            return Some(Anomaly::Undeleted { group: self.name.clone() });
+        }
         let commits = self.keys.entry(key.clone()).or_default();
         let sent = told.and_then(|told| commits.sent.get(&told)).copied();
         let (group, key) = (self.name.clone(), key.clone());
@@ -287,22 +405,63 @@ impl Group {
         };
         if told >= floor || late {
             // Who was told a committed offset will not be told an earlier one.
-            commits.floor = commits.floor.max(told);
+            commits.rise(told, at);
             return None;
         }
-        let committed = floor.unwrap_or_default();
-        Some(Anomaly::LostCommit { group, key, committed, told })
+        let (committed, known_at) = known.unwrap_or_default();
+        let lost = Anomaly::LostCommit { group, key: key.clone(), committed, told };
+        if !(self.expires && told.is_none()) {
+            return Some(lost);
+        }
+        // It may have expired, unless the group has had a member ever since it was committed.
+        if let Some(within) = self.within.get_mut(&process).filter(|it| it.since < known_at) {
+            within.suspicion = Some(lost);
+        } else if let Some(commits) = self.keys.get_mut(&key) {
+            commits.expire();
+        }
+        None
     }
 
     fn forget(&mut self) {
-        self.generations.clear();
-        self.led.clear();
-        self.asked.clear();
+        self.begin_again();
+        self.within.clear();
         for commits in self.keys.values_mut() {
-            commits.floor = None;
+            commits.expire();
             let open = commits.sent.values_mut().filter(|sent| sent.fate == Fate::Open);
             open.for_each(|sent| sent.fate = Fate::Past);
         }
+    }
+}
+
+impl Generation {
+    /// Whether it was complete with other members than those that one of them now tells of.
+    fn differs(&self, member: &str, members: Option<&BTreeSet<String>>) -> bool {
+        self.members.as_ref().is_some_and(|fixed| match members {
+            Some(members) => members != fixed,
+            None => !fixed.contains(member),
+        })
+    }
+}
+
+/// What members of a generation are called.
+fn who(members: &BTreeMap<String, Option<String>>) -> BTreeSet<String> {
+    let who = members.iter().map(|(id, instance)| instance.as_ref().unwrap_or(id));
+    who.cloned().collect()
+}
+
+impl Commits {
+    /// At least that was committed when somebody asked.
+    fn rise(&mut self, offset: Option<i64>, asked_at: u64) {
+        if self.floor < offset {
+            (self.floor, self.known_at) = (offset, asked_at);
+        } else if self.floor == offset {
+            self.known_at = self.known_at.max(asked_at);
+        }
+    }
+
+    /// Perhaps nothing is committed any more.
+    fn expire(&mut self) {
+        self.floor = None;
     }
 }
 

@@ -34,6 +34,9 @@ pub struct Plan {
     pub paranoid: bool,
     /// Planted bugs.
     pub mutants: Mutants,
+    /// Whether the broker's own assertions count. Only in a build with mutants can they be
+    /// switched off.
+    pub assertions: bool,
 }
 
 impl Plan {
@@ -50,6 +53,7 @@ impl Plan {
             keep_choices: false,
             paranoid: false,
             mutants: Mutants::default(),
+            assertions: true,
         }
     }
 
@@ -145,6 +149,8 @@ pub fn run(plan: &Plan) -> Outcome {
     if plan.paranoid {
         world.be_paranoid();
     }
+    #[cfg(feature = "mutants")]
+    dohle_core::mutant::assert_rules(plan.assertions);
     LISTENING.set(true);
     let played = catch_unwind(AssertUnwindSafe(|| plan.scenario.play(&mut world, &swarm)));
     LISTENING.set(false);

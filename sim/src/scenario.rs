@@ -164,7 +164,7 @@ fn add_clients(world: &mut World, swarm: &Swarm) {
         let clock = clock(world, swarm);
         world.add_actor(Box::new(changes), clock, SEC);
     }
-    add_groups(world, swarm, Errand::Commit, 2_000);
+    add_groups(world, swarm, Errand::Commit, 10_000);
 }
 
 /// The topic that remembers groups, if it is made beforehand.
@@ -176,11 +176,14 @@ fn offsets_topic(shape: GroupShape) -> Option<TopicShape> {
     Some(TopicShape { name, partitions, configs: configs.into() })
 }
 
+/// A member that crashes comes back as another process: a group is not that many in its life.
+const GROUP_PROCESSES: u64 = 10_000;
+
 /// Adds what there is of groups, their members being processes from `first` on.
 fn add_groups(world: &mut World, swarm: &Swarm, errand: Errand, first: u64) {
     let Some(shape) = swarm.groups else { return };
     for number in 0..shape.count {
-        let first = first + number * shape.members;
+        let first = first + number * GROUP_PROCESSES;
         let group = Group::new(number, first, shape, errand, &swarm.topics, swarm.fsync);
         let clock = clock(world, swarm);
         world.add_actor(Box::new(group), clock, SEC);
@@ -218,7 +221,7 @@ fn single(world: &mut World, swarm: &Swarm) -> Result<(), Halt> {
     let node = &world.nodes[0];
     world.oracles.replay(node)?;
     world.oracles.claims(node)?;
-    add_groups(world, swarm, Errand::Read, 3_000);
+    add_groups(world, swarm, Errand::Read, 100_000);
     settle(world, "to fetch what groups committed")
 }
 

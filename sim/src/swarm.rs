@@ -51,6 +51,12 @@ pub struct GroupShape {
     pub partitions: i32,
     /// Whether that topic is made beforehand, with segments of so many bytes.
     pub segment_bytes: Option<i32>,
+    /// Whether members are static: those that crash come back as who they were.
+    pub statics: bool,
+    /// Whether offsets of a group without members expire during the run.
+    pub expiry: bool,
+    /// Whether groups are deleted in the end.
+    pub deleted: bool,
 }
 
 /// One run's configuration.
@@ -115,11 +121,14 @@ impl Swarm {
         }
         let shape = GroupShape {
             count: choices.range(Stream::Swarm, "group-count", 1, 2),
-            members: choices.range(Stream::Swarm, "members", 1, 2),
+            members: choices.range(Stream::Swarm, "members", 1, 3),
             session_timeout_ms: choices.pick(Stream::Swarm, "session-ms", &[1_000, 3_000, 6_000]),
             partitions: choices.range(Stream::Swarm, "offsets-partitions", 1, 3) as i32,
             segment_bytes: chance(choices, "offsets-topic", 60)
                 .then(|| choices.pick(Stream::Swarm, "offsets-bytes", &[2_000, 8_000, 30_000])),
+            statics: chance(choices, "static-members", 40),
+            expiry: chance(choices, "expiring-offsets", 30),
+            deleted: chance(choices, "deleted-groups", 40),
         };
         let delay_ms = choices.pick(Stream::Swarm, "initial-delay-ms", &[0, 0, 50, 500]);
         self.properties.extend([
@@ -127,6 +136,18 @@ impl Swarm {
             pair("group.initial.rebalance.delay.ms", delay_ms),
             pair("offsets.topic.num.partitions", shape.partitions),
         ]);
+        if shape.expiry {
+            self.properties.extend([pair("offsets.retention.minutes", 1)]);
+            self.length += 25 * SEC;
+        }
+        if chance(choices, "frequent-expiry-checks", if shape.expiry { 100 } else { 60 }) {
+            let ms = choices.pick(Stream::Swarm, "expiry-check-ms", &[500, 2_000, 10_000]);
+            self.properties.extend([pair("offsets.retention.check.interval.ms", ms)]);
+        }
+        if chance(choices, "small-loads", 50) {
+            let bytes = choices.pick(Stream::Swarm, "load-bytes", &[70, 300, 4_000]);
+            self.properties.extend([pair("offsets.load.buffer.size", bytes)]);
+        }
         self.groups = Some(shape);
     }
 

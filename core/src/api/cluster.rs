@@ -4,7 +4,7 @@ use dohle_wire::codec::{DecodeError, Reader};
 use dohle_wire::error::ErrorCode;
 use dohle_wire::message::{DescribeClusterBroker, DescribeClusterRequest, DescribeClusterResponse};
 
-use super::{Begun, Ctx, reply};
+use super::{Begun, Ctx, authorized, reply};
 
 /// The endpoint type that stands for brokers; controllers answer on their own listener.
 const BROKERS: i8 = 1;
@@ -16,6 +16,10 @@ pub(super) fn begin(ctx: &mut Ctx<'_>, body: &mut Reader) -> Result<Begun, Decod
         endpoint_type: asked,
         cluster_id: ctx.image.cluster_id.to_string(),
         controller_id: -1,
+        cluster_authorized_operations: authorized::if_asked(
+            request.include_cluster_authorized_operations,
+            authorized::CLUSTER,
+        ),
         ..Default::default()
     };
     if asked == BROKERS {

@@ -19,7 +19,7 @@ use crate::mail::{AdminReply, AdminRequest, Answer, NewTopic};
 use crate::time::Instant;
 
 use super::lookup::{is_internal, is_valid_topic_name, numbers};
-use super::{Begun, Ctx, Outcome, Progress, WAIT_MS, Work, reply};
+use super::{Begun, Ctx, Outcome, Progress, WAIT_MS, Work, authorized, reply};
 
 /// First version in which null asks for all topics; before it, no topic does.
 const NULL_IS_ALL_FROM: i16 = 1;
@@ -40,6 +40,7 @@ const IMAGE_WAIT_MS: i64 = 200;
 #[derive(Clone, Debug)]
 pub(crate) struct AutoCreation {
     topics: Vec<Asked>,
+    rights: Rights,
     /// Whether control has answered: only newer metadata is missing then.
     answered: bool,
     deadline: Instant,
@@ -63,10 +64,14 @@ enum Wish {
 pub(super) fn begin(ctx: &mut Ctx<'_>, body: &mut Reader) -> Result<Begun, DecodeError> {
     let request: MetadataRequest = ctx.decode(body)?;
     let version = ctx.version();
+    let rights = Rights {
+        cluster: request.include_cluster_authorized_operations,
+        topics: request.include_topic_authorized_operations,
+    };
     let asked = match request.topics {
-        None => return Ok(reply::at_once(ctx, &all(ctx))),
+        None => return Ok(reply::at_once(ctx, &rights.told(all(ctx)))),
         Some(none) if version < NULL_IS_ALL_FROM && none.is_empty() => {
-            return Ok(reply::at_once(ctx, &all(ctx)));
+            return Ok(reply::at_once(ctx, &rights.told(all(ctx))));
         }
         Some(asked) => asked,
     };
@@ -77,7 +82,7 @@ pub(super) fn begin(ctx: &mut Ctx<'_>, body: &mut Reader) -> Result<Begun, Decod
     let ask = |wish| Asked { made: (auto && is_missing(ctx, &wish)).then_some(NOT_NOW), wish };
     let topics = wishes(asked).map(ask).collect();
     let deadline = ctx.now.mono.plus_ms(WAIT_MS);
-    let work = AutoCreation { topics, answered: false, deadline };
+    let work = AutoCreation { topics, rights, answered: false, deadline };
     let topics: Vec<_> = work.being_made().map(|(name, _)| new_topic(name)).collect();
     if topics.is_empty() {
         return Ok(Begun::Done(work.finish(ctx)));
@@ -188,7 +193,28 @@ impl Work for AutoCreation {
             },
         });
         let response = MetadataResponse { topics: topics.collect(), ..cluster(ctx) };
-        reply::answer(ctx, &response)
+        reply::answer(ctx, &self.rights.told(response))
+    }
+}
+
+/// What a client wants to know of its rights.
+#[derive(Copy, Clone, Debug)]
+struct Rights {
+    cluster: bool,
+    topics: bool,
+}
+
+impl Rights {
+    /// Adds them to what is known already.
+    fn told(self, mut response: MetadataResponse) -> MetadataResponse {
+        response.cluster_authorized_operations =
+            authorized::if_asked(self.cluster, authorized::CLUSTER);
+        let known = |topic: &&mut MetadataResponseTopic| topic.error_code == 0;
+        for topic in response.topics.iter_mut().filter(known) {
+            topic.topic_authorized_operations =
+                authorized::if_asked(self.topics, authorized::TOPIC);
+        }
+        response
     }
 }
 

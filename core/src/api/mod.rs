@@ -8,6 +8,7 @@
 //! Must never know: other sessions, the order of requests (the session's queue has that).
 
 mod alter;
+mod authorized;
 mod cluster;
 mod configs;
 mod fetch;

@@ -11,7 +11,7 @@ use dohle_wire::message::{
 use crate::image::PartitionImage;
 
 use super::lookup::{is_internal, is_valid_topic_name, numbers};
-use super::{Begun, Ctx, reply};
+use super::{Begun, Ctx, authorized, reply};
 
 pub(super) fn begin(ctx: &mut Ctx<'_>, body: &mut Reader) -> Result<Begun, DecodeError> {
     let request: DescribeTopicPartitionsRequest = ctx.decode(body)?;
@@ -80,7 +80,7 @@ impl Page {
             topic_id: topic.id.0,
             is_internal: is_internal(name),
             partitions: shown.into_iter().map(|(at, state)| describe(ctx, at, state)).collect(),
-            ..Default::default()
+            topic_authorized_operations: authorized::TOPIC,
         });
     }
 }

@@ -47,6 +47,7 @@ use self::request::{Answer, Committed, GroupId, ListedGroup, Request};
 use crate::config::broker::BrokerConfig;
 use crate::fx::Fx;
 use crate::mail::ReplyTo;
+use crate::mutant::{Mutant, Mutants};
 use crate::time::{Deadline, Instant, Now, earlier};
 
 /// Limits and waits of all groups.
@@ -66,6 +67,11 @@ pub struct GroupSettings {
     pub offsets_retention_ms: i64,
     /// `offsets.retention.check.interval.ms`: how often that is looked at.
     pub offsets_retention_check_interval_ms: i64,
+    /// `offsets.load.buffer.size`: bytes of the log that are read at a time; a single batch that
+    /// is larger comes whole.
+    pub load_buffer_size: u32,
+    /// Planted bugs.
+    pub mutants: Mutants,
 }
 
 impl GroupSettings {
@@ -83,6 +89,8 @@ impl GroupSettings {
             offset_metadata_max_bytes: size("offset.metadata.max.bytes"),
             offsets_retention_ms: long("offsets.retention.minutes").saturating_mul(60_000),
             offsets_retention_check_interval_ms: long("offsets.retention.check.interval.ms"),
+            load_buffer_size: int("offsets.load.buffer.size").unsigned_abs(),
+            mutants: Mutants::default(),
         }
     }
 }
@@ -217,6 +225,8 @@ impl GroupCoordinator {
             Record::Group { value: Some(value), .. } => {
                 group.classic = ClassicGroup::remembered(Arc::clone(&id), value);
             }
+            Record::Group { value: None, .. }
+                if self.settings.mutants.has(Mutant::GroupTombstoneIgnored) => {}
             Record::Group { value: None, .. } => group.classic = ClassicGroup::new(Arc::clone(&id)),
         }
         if group.is_nothing() {

@@ -9,8 +9,9 @@ use dohle_wire::id::{PartitionIndex, Timestamp};
 use super::classic::ClassicState;
 use super::record::Record;
 use super::request::{Answer, Commit, Committed, DeleteOffsets, Fetch, Found, GroupId};
-use super::{Ctx, Group};
+use super::{Ctx, Group, GroupSettings};
 use crate::mail::ReplyTo;
+use crate::mutant::Mutant;
 
 /// Committed offsets by topic and partition.
 pub(super) type Offsets = BTreeMap<Key, Committed>;
@@ -38,7 +39,9 @@ impl Group {
         if self.is_nothing() && caller.generation >= 0 {
             return Err(ErrorCode::IllegalGeneration);
         }
-        self.classic.check_commit(caller)?;
+        if !ctx.settings.mutants.has(Mutant::NoGenerationCheck) {
+            self.classic.check_commit(caller)?;
+        }
         self.classic.hear(&caller.member, ctx.now);
         let (mut records, mut codes) = (Vec::new(), Vec::new());
         for part in &commit.offsets {
@@ -135,9 +138,9 @@ impl Group {
 
     /// Forgets what was committed long ago, and the group when that was all of it.
     pub(super) fn clean_up(&mut self, ctx: &mut Ctx<'_>) {
-        let (now, retention_ms) = (ctx.now.wall, ctx.settings.offsets_retention_ms);
+        let now = ctx.now.wall;
         let expired = self.offsets.iter().filter(|((topic, _), value)| {
-            self.expires_at(topic, value, retention_ms).is_some_and(|at| at <= now)
+            self.expires_at(topic, value, ctx.settings).is_some_and(|at| at <= now)
         });
         let expired: Vec<Key> = expired.map(|(key, _)| key.clone()).collect();
         let mut records: Vec<_> = expired.iter().filter_map(|key| self.forget(key)).collect();
@@ -148,8 +151,18 @@ impl Group {
     }
 
     /// When an offset may be forgotten; none while someone may need it.
-    fn expires_at(&self, topic: &str, value: &Committed, retention_ms: i64) -> Option<Timestamp> {
-        let group = &self.classic;
+    fn expires_at(
+        &self,
+        topic: &str,
+        value: &Committed,
+        settings: &GroupSettings,
+    ) -> Option<Timestamp> {
+        let (group, mutants) = (&self.classic, settings.mutants);
+        let rests = Timestamp(value.at.0.saturating_add(settings.offsets_retention_ms));
+        let between = group.state() == ClassicState::PreparingRebalance;
+        if between && mutants.has(Mutant::OffsetsExpireInRebalance) {
+            return Some(rests);
+        }
         let unused = match (group.protocol_type(), group.state()) {
             // Whoever commits here assigns by hand, and may be anywhere.
             (None, _) => value.at,
@@ -162,7 +175,11 @@ impl Group {
         }
         // Records of old brokers have -1 for none (KAFKA-8069): that is no time.
         let said = value.expires.filter(|at| at.0 >= 0);
-        Some(said.unwrap_or(Timestamp(unused.0.saturating_add(retention_ms))))
+        if said.is_none() && mutants.has(Mutant::MissingExpiryIsPast) {
+            return Some(Timestamp(-1));
+        }
+        let unneeded = Timestamp(unused.0.saturating_add(settings.offsets_retention_ms));
+        Some(said.unwrap_or(unneeded))
     }
 
     /// The record that an offset is no longer committed; none if it was not.

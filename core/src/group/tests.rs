@@ -25,6 +25,7 @@ use super::request::{
 use super::{Effect, GroupCoordinator, GroupSettings, Input};
 use crate::fx::Fx;
 use crate::mail::{ReplyTo, SessionId};
+use crate::mutant::Mutants;
 use crate::time::{Instant, Now};
 
 /// The group of most tests.
@@ -49,6 +50,8 @@ fn settings() -> GroupSettings {
         offset_metadata_max_bytes: 16,
         offsets_retention_ms: 7 * 24 * 3_600_000,
         offsets_retention_check_interval_ms: 600_000,
+        load_buffer_size: 1 << 20,
+        mutants: Mutants::default(),
     }
 }
 

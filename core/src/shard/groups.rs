@@ -6,7 +6,7 @@ use super::*;
 use crate::group::place::OFFSETS_TOPIC;
 use crate::group::request as group;
 use crate::group::{self as coordinator, GroupSettings};
-use crate::mutant::Mutant;
+use crate::mutant::{Mutant, Mutants};
 
 /// Coordinators by the slot of their partition.
 #[derive(Clone, Debug)]
@@ -27,6 +27,11 @@ impl Ledgers {
             deadlines: Deadlines::default(),
             inner: Fx::new(),
         }
+    }
+
+    /// Plants bugs in coordinators that begin from now on.
+    pub(super) fn plant(&mut self, mutants: Mutants) {
+        Arc::make_mut(&mut self.settings).mutants = mutants;
     }
 
     pub(super) fn get(&self, slot: u32) -> Option<&Ledger> {
@@ -61,8 +66,7 @@ impl Shard {
         let Some(partition) = self.slots.get(slot).and_then(Slot::open) else { return };
         let seed = self.ledgers.seed_of(slot, generation);
         let settings = &self.ledgers.settings;
-        let of = (partition, self.mutants);
-        let (ledger, loaded) = Ledger::begin(slot, generation, settings, seed, of, fx);
+        let (ledger, loaded) = Ledger::begin(slot, generation, settings, seed, partition, fx);
         self.ledgers.held.insert(slot, ledger);
         self.on_loaded(now, slot, loaded, fx);
     }

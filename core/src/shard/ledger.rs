@@ -27,9 +27,6 @@ use crate::mutant::{Mutant, Mutants};
 use crate::partition::Partition;
 use crate::time::Now;
 
-/// Bytes that are read at a time; a single batch that is larger comes whole.
-const PIECE: u32 = 1 << 20;
-
 /// No batch decompresses to more than this.
 const BATCH_MOST: usize = 1 << 30;
 
@@ -42,6 +39,7 @@ pub(super) struct Ledger {
     pub(super) coordinator: GroupCoordinator,
     loading: Option<Loading>,
     waiting: VecDeque<(Offset, ReplyTo, Answer)>,
+    load_buffer_size: u32,
     mutants: Mutants,
 }
 
@@ -71,7 +69,7 @@ impl Ledger {
         generation: u32,
         settings: &Arc<GroupSettings>,
         seed: u64,
-        (partition, mutants): (&Partition, Mutants),
+        partition: &Partition,
         fx: &mut Fx<E>,
     ) -> (Self, Loaded) {
         let (next, upto) = (partition.log().log_start(), partition.log().end());
@@ -81,7 +79,8 @@ impl Ledger {
             coordinator: GroupCoordinator::new(Arc::clone(settings), seed),
             loading: Some(Loading { next, upto, looking: None }),
             waiting: VecDeque::new(),
-            mutants,
+            load_buffer_size: settings.load_buffer_size,
+            mutants: settings.mutants,
         };
         let loaded = ledger.read_on(partition, fx);
         (ledger, loaded)
@@ -97,20 +96,25 @@ impl Ledger {
         self.loading.is_some()
     }
 
+    /// How much is read at a time.
+    fn piece(&self) -> (u32, Mutants) {
+        (self.load_buffer_size, self.mutants)
+    }
+
     fn id(&self) -> IoId {
         IoId { owner: self.slot, generation: self.generation, what: What::Load, end: 0 }
     }
 
     /// Asks for what comes next.
     fn read_on<E: From<DiskOp>>(&mut self, partition: &Partition, fx: &mut Fx<E>) -> Loaded {
-        let id = self.id();
+        let (id, piece) = (self.id(), self.piece());
         let Some(loading) = &mut self.loading else { return Loaded::Done };
         match partition.log().read(loading.next, loading.upto) {
             Reading::Empty => {
                 self.loading = None;
                 return Loaded::Done;
             }
-            Reading::At(span) => fx.push(E::from(read(id, &span))),
+            Reading::At(span) => fx.push(E::from(read(id, &span, piece))),
             Reading::Locate(plan) => {
                 loading.looking = Some(plan.clone());
                 fx.push(E::from(DiskOp::Locate { id, plan }));
@@ -130,11 +134,11 @@ impl Ledger {
         if done.id.generation != self.generation {
             return Loaded::Working;
         }
-        let id = self.id();
+        let (id, piece) = (self.id(), self.piece());
         let Some(loading) = &mut self.loading else { return Loaded::Working };
         match (done.result, loading.looking.take()) {
             (Ok(IoOk::Located(Some(found))), Some(plan)) => {
-                fx.push(E::from(read(id, &Span::located(&plan, &found))));
+                fx.push(E::from(read(id, &Span::located(&plan, &found), piece)));
                 Loaded::Working
             }
             (Ok(IoOk::Read(bytes)), None) => match self.take(bytes, codecs) {
@@ -183,10 +187,12 @@ impl Ledger {
     }
 }
 
-fn read(id: IoId, span: &Span) -> DiskOp {
-    let hole = span.hole(PIECE);
+fn read(id: IoId, span: &Span, (most, mutants): (u32, Mutants)) -> DiskOp {
+    let hole = span.hole(most);
     let file = crate::disk::FileId(hole.file);
-    DiskOp::Read { id, file, position: hole.position, len: hole.len }
+    let cut = mutants.has(Mutant::LoadStopsAtLargeBatch);
+    let len = if cut { hole.len.min(most) } else { hole.len };
+    DiskOp::Read { id, file, position: hole.position, len }
 }
 
 /// Learns the records of a batch, except so many at its end.

@@ -175,6 +175,7 @@ impl Shard {
     /// Plants bugs in every partition made from now on.
     pub fn plant(&mut self, mutants: Mutants) {
         self.mutants = mutants;
+        self.ledgers.plant(mutants);
     }
 
     /// The open partitions, for checkers.

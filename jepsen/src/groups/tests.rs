@@ -5,10 +5,6 @@ fn key(partition: i32) -> Key {
     Key::new("t", partition)
 }
 
-fn names(members: &[&str]) -> BTreeSet<String> {
-    members.iter().map(|member| (*member).to_owned()).collect()
-}
-
 struct History(Checker);
 
 impl History {
@@ -27,13 +23,15 @@ impl History {
     }
 
     fn joined(self, process: u64, generation: i32, member: &str) -> Self {
-        let member = member.to_owned();
-        self.did(process, GroupAction::Joined { generation, member, members: None })
+        let (member, id) = (member.to_owned(), member.to_owned());
+        self.did(process, GroupAction::Joined { generation, member, id, members: None })
     }
 
     fn led(self, process: u64, generation: i32, member: &str, members: &[&str]) -> Self {
-        let (member, members) = (member.to_owned(), Some(names(members)));
-        self.did(process, GroupAction::Joined { generation, member, members })
+        let (member, id) = (member.to_owned(), member.to_owned());
+        let members = members.iter().map(|id| ((*id).to_owned(), None)).collect();
+        let members = Some(members);
+        self.did(process, GroupAction::Joined { generation, member, id, members })
     }
 
     fn synced(self, process: u64, generation: i32, member: &str, owned: &[i32]) -> Self {
@@ -162,12 +160,17 @@ fn a_commit_from_before_a_complete_generation_is_stale() {
 #[test]
 fn generations_do_not_go_back() {
     let back = Anomaly::GenerationBack { group: group(), known: 2, told: 1 };
-    let history = || History::new().alone(1, 2, "a");
+    let history = || History::new().alone(1, 2, "a").committed(1, 2, 5);
     history().asked(1).led(1, 1, "a", &["a"]).finds(std::slice::from_ref(&back));
-    history().asked(2).synced(2, 1, "b", &[]).finds(&[back]);
+    history().asked(2).synced(2, 1, "b", &[]).finds(&[back.clone()]);
     history().did(0, GroupAction::Forgotten).alone(1, 1, "a").finds(&[]);
+    // A group with neither members nor offsets begins anew, but not for one that is a member.
+    let empty = || History::new().alone(1, 2, "a");
+    empty().asked(2).joined(2, 1, "b").finds(&[]);
+    empty().asked(1).led(1, 1, "a", &["a"]).finds(&[back]);
+    history().did(0, GroupAction::Expires).alone(2, 1, "b").finds(&[]);
     // It was on its way when the next was made.
-    let late = History::new().asked(2).alone(1, 2, "a");
+    let late = History::new().asked(2).alone(1, 2, "a").committed(1, 2, 5);
     late.joined(2, 1, "b").finds(&[]);
 }
 
@@ -178,7 +181,7 @@ fn a_generation_is_not_given_to_others() {
         generation: 1,
         member: member.to_owned(),
     };
-    let history = || History::new().alone(1, 1, "a");
+    let history = || History::new().alone(1, 1, "a").committed(1, 1, 5);
     history().asked(1).led(1, 1, "a", &["a"]).finds(&[]);
     history().asked(2).joined(2, 1, "b").finds(&[twice("b")]);
     history().asked(2).led(2, 1, "b", &["b"]).finds(&[twice("b")]);
@@ -206,4 +209,61 @@ fn a_partition_has_one_owner_in_a_generation() {
         second: "b".to_owned(),
     };
     history().synced(2, 1, "b", &[1, 2]).finds(&[shared]);
+}
+
+#[test]
+fn a_member_is_one_process() {
+    let twice =
+        Anomaly::MemberTwice { group: group(), member: "a".to_owned(), first: 1, second: 2 };
+    let history = || History::new().asked(1).joined(1, 1, "a");
+    history().asked(1).joined(1, 2, "a").asked(2).joined(2, 2, "b").finds(&[]);
+    history().asked(2).joined(2, 1, "a").finds(&[twice]);
+}
+
+#[test]
+fn an_instance_is_one_member() {
+    let joined = |second: &str| {
+        let members = [("a", "first"), ("b", second)];
+        let members = members.map(|(id, instance)| (id.to_owned(), Some(instance.to_owned())));
+        let (member, id, members) = ("first".to_owned(), "a".to_owned(), Some(members.into()));
+        let joined = GroupAction::Joined { generation: 1, member, id, members };
+        History::new().asked(1).did(1, joined)
+    };
+    joined("second").finds(&[]);
+    let instance = "first".to_owned();
+    joined("first").finds(&[Anomaly::InstanceTwice { group: group(), generation: 1, instance }]);
+}
+
+#[test]
+fn offsets_expire_only_while_there_is_no_member() {
+    let history = |expires: bool| {
+        let history = History::new();
+        let history = if expires { history.did(0, GroupAction::Expires) } else { history };
+        history.alone(1, 1, "a").committed(1, 1, 5)
+    };
+    history(false).fetched(1, None).finds(&[lost(5, None)]);
+    // Nobody knows whether it still is a member.
+    history(true).fetched(1, None).finds(&[]);
+    history(true).fetched(1, None).did(1, GroupAction::Out).finds(&[]);
+    history(true).fetched(1, None).did(1, GroupAction::Alive).finds(&[lost(5, None)]);
+    // The group may have been without members before this one came.
+    let later = history(true).alone(2, 2, "b").fetched(2, None);
+    later.did(2, GroupAction::Alive).finds(&[]);
+    // What expired may be committed anew, and counts again.
+    let anew = history(true).fetched(2, None).committed(2, 1, 6);
+    anew.fetched(2, Some(5)).finds(&[lost(6, Some(5))]);
+}
+
+#[test]
+fn a_group_that_was_deleted_is_gone_until_somebody_comes() {
+    let history = || {
+        let history = History::new().alone(1, 3, "a").committed(1, 3, 5);
+        history.did(2, GroupAction::Deleted)
+    };
+    let back = [Anomaly::Undeleted { group: group() }];
+    let described = |exists| GroupAction::Described { exists };
+    history().fetched(2, None).did(2, described(false)).finds(&[]);
+    history().did(2, described(true)).finds(&back);
+    history().fetched(2, Some(5)).finds(&back);
+    history().alone(3, 1, "b").did(2, described(true)).finds(&[]);
 }

@@ -10,7 +10,7 @@ use dohle_wire::message::{
 };
 
 use super::{Form, GroupAnswer, GroupCall, GroupRequest, ODD, shared};
-use crate::api::{Begun, Ctx, Outcome, reply};
+use crate::api::{Begun, Ctx, Outcome, authorized, reply};
 use crate::group::classic::ClassicState;
 use crate::group::request::{DescribedMember, Description, ListedGroup as Listed};
 
@@ -81,7 +81,8 @@ pub(in crate::api) fn begin_describe(
     body: &mut Reader,
 ) -> Result<Begun, DecodeError> {
     let request: DescribeGroupsRequest = ctx.decode(body)?;
-    let mut call = GroupCall::new(ctx, Form::Describe(request.groups.clone()));
+    let rights = authorized::if_asked(request.include_authorized_operations, authorized::GROUP);
+    let mut call = GroupCall::new(ctx, Form::Describe(request.groups.clone(), rights));
     for group in request.groups {
         call.ask(ctx, &group, GroupRequest::Describe(group.as_str().into()));
     }
@@ -90,7 +91,7 @@ pub(in crate::api) fn begin_describe(
 
 pub(super) fn finish_describe(
     ctx: &Ctx<'_>,
-    groups: Vec<String>,
+    (groups, rights): (Vec<String>, i32),
     answers: impl Iterator<Item = GroupAnswer>,
 ) -> Outcome {
     let groups = groups.into_iter().zip(answers).map(|(group_id, answer)| {
@@ -98,13 +99,14 @@ pub(super) fn finish_describe(
             GroupAnswer::Described(described) => described,
             _ => Err(ODD),
         };
-        match described {
+        let group = match described {
             Ok(description) => describe(group_id, description),
             Err(ErrorCode::GroupIdNotFound) => unknown(ctx, group_id),
             Err(error) => {
                 DescribedGroup { group_id, error_code: error.code(), ..Default::default() }
             }
-        }
+        };
+        DescribedGroup { authorized_operations: rights, ..group }
     });
     let response = DescribeGroupsResponse { groups: groups.collect(), ..Default::default() };
     reply::answer(ctx, &response)

@@ -47,7 +47,8 @@ enum Form {
     Fetch(offsets::Fetches),
     DeleteOffsets(offsets::Deletions),
     List(admin::Filter),
-    Describe(Vec<String>),
+    /// These, with what may be done with each.
+    Describe(Vec<String>, i32),
     Delete(Vec<String>),
 }
 
@@ -118,7 +119,9 @@ impl Work for GroupCall {
             Form::Fetch(fetches) => fetches.finish(ctx, answers),
             Form::DeleteOffsets(deletions) => deletions.finish(ctx, answers.next()),
             Form::List(filter) => filter.finish(ctx, answers),
-            Form::Describe(groups) => admin::finish_describe(ctx, groups, answers),
+            Form::Describe(groups, rights) => {
+                admin::finish_describe(ctx, (groups, rights), answers)
+            }
             Form::Delete(groups) => admin::finish_delete(ctx, groups, answers),
         }
     }

@@ -8,6 +8,7 @@ use dohle_wire::error::ErrorCode;
 use super::rebalance::{named, said};
 use super::*;
 use crate::group::request::{Join, Joined};
+use crate::mutant::Mutant;
 
 /// A member that has not been told of its first generation sends no heartbeats, and nobody
 /// notices when its connection is gone: it waits no longer than this in a join (a constant in
@@ -91,8 +92,18 @@ impl ClassicGroup {
     ) -> Result<(), JoinRefusal> {
         let known = |id: &str| self.members.get(id).is_some() || self.pending.contains_key(id);
         let prefix = join.instance.as_ref().unwrap_or(&join.client_id);
-        let id = ctx.ids.fresh(prefix, known);
+        let mutants = ctx.settings.mutants;
+        let id = match mutants.has(Mutant::MemberIdFromTime) {
+            true => format!("{prefix}-{}", self.since.unwrap_or_default().0).into(),
+            false => ctx.ids.fresh(prefix, known),
+        };
         let instance = join.instance.as_ref();
+        if mutants.has(Mutant::InstanceReplacedWhenStable)
+            && !matches!(self.stage, Stage::Stable(_))
+            && let Some(name) = instance
+        {
+            self.members.forget_instance(name);
+        }
         if let Some(old) = instance.and_then(|name| self.members.of_instance(name)).cloned() {
             self.replace(reply, &old, id, join, ctx);
         } else if join.needs_member_id && instance.is_none() {
@@ -267,9 +278,14 @@ impl ClassicGroup {
         self.protocol = self.members.choose_protocol();
         self.subscribed = self.subscriptions();
         let ids: BTreeSet<MemberId> = self.members.iter().map(|(id, _)| Arc::clone(id)).collect();
-        let until = ctx.now.mono.plus_ms(self.members.rebalance_timeout_ms());
+        let patient = ctx.settings.mutants.has(Mutant::NoSyncTimeout);
+        let timeout_ms = if patient { i64::MAX } else { self.members.rebalance_timeout_ms() };
+        let until = ctx.now.mono.plus_ms(timeout_ms);
         self.enter(Stage::Assigning(Unsynced { until, members: ids.clone() }), ctx.now);
-        for id in &ids {
+        // The leader comes last, so that it does not overtake the others with what follows.
+        let leader = self.leader.clone();
+        let followers = ids.iter().filter(|id| Some(*id) != leader.as_ref());
+        for id in followers.chain(&leader) {
             let joined = self.joined(id, false);
             let Some(member) = self.members.get_mut(id) else { continue };
             member.new = false;

@@ -207,6 +207,11 @@ impl Members {
         self.by_id.insert(id, member);
     }
 
+    /// Nobody stands for an instance any more (a planted bug: whoever did stays in).
+    pub(super) fn forget_instance(&mut self, instance: &str) {
+        self.by_instance.remove(instance);
+    }
+
     pub(super) fn remove(&mut self, id: &str) -> Option<Member> {
         let member = self.by_id.remove(id)?;
         if let Some(instance) = &member.instance {

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use dohle_wire::error::ErrorCode;
 
 use super::*;
+use crate::mutant::Mutant;
 
 /// A list of members names so many of them.
 const NAMED_MAX: usize = 5;
@@ -84,6 +85,9 @@ impl ClassicGroup {
                 joining.until = now.mono.plus_ms(delay_ms).min(first.limit);
                 let until = joining.until;
                 self.wake(until, "members join");
+            }
+            None if ctx.settings.mutants.has(Mutant::NoJoinTimeout) => {
+                joining.until = now.mono.plus_ms(1_000);
             }
             Some(_) | None => self.complete_join(ctx),
         }

@@ -61,7 +61,7 @@ impl ClassicGroup {
     /// The leader gave everyone a part: it is remembered, and those who wait are told.
     fn assign(&mut self, assignments: &[(MemberId, Bytes)], ctx: &mut Ctx<'_>) {
         let given: BTreeMap<_, _> = assignments.iter().map(|(id, part)| (id, part)).collect();
-        let mut waiting = Vec::new();
+        let (mut waiting, leader) = (Vec::new(), self.leader.clone());
         for (id, member) in self.members.iter_mut() {
             member.assignment = given.get(id).copied().cloned().unwrap_or_default();
             if let Some(reply) = member.syncing.take() {
@@ -71,6 +71,8 @@ impl ClassicGroup {
         if let Stage::Assigning(unsynced) = &self.stage {
             self.enter(Stage::Stable(unsynced.clone()), ctx.now);
         }
+        // The leader comes last, so that it does not overtake the others with what follows.
+        waiting.sort_by_key(|(id, ..)| Some(id) == leader.as_ref());
         let mut answers = Vec::new();
         for (id, reply, assignment) in waiting {
             self.hear(&id, ctx.now);

@@ -6,6 +6,7 @@ use dohle_wire::error::ErrorCode;
 
 use super::rebalance::named;
 use super::*;
+use crate::mutant::Mutant;
 
 impl ClassicGroup {
     /// The coordinator begins: members that are remembered have a whole session to be heard of.
@@ -45,6 +46,9 @@ impl ClassicGroup {
 
     /// Ids with which nobody came again.
     fn forget_pending(&mut self, ctx: &mut Ctx<'_>) {
+        if ctx.settings.mutants.has(Mutant::NoJoinTimeout) {
+            return;
+        }
         let before = self.pending.len();
         self.pending.retain(|_, until| *until > ctx.now.mono);
         if self.pending.len() < before {

@@ -29,6 +29,33 @@ fn followers_wait_for_the_leader_and_everyone_for_the_record() {
     assert_eq!(parts[&follower], "F");
 }
 
+/// A leader that is answered first may have begun the next rebalance before the others have
+/// heard of this one.
+#[test]
+fn the_leader_is_answered_last() {
+    let mut world = World::new();
+    let joins: Vec<(MemberId, u64)> = (0..4).map(|_| world.join_new()).collect();
+    let (leader, asked) = joins[0].clone();
+    let mut fx = Fx::new();
+    while fx.is_empty() {
+        world.ms += DELAY_MS;
+        world.coordinator.step(world.now(), Input::Tick, &mut fx);
+    }
+    let answered = |effect| match effect {
+        Effect::Answer(reply, Answer::Joined(_)) => Some(reply.request),
+        _ => None,
+    };
+    let order: Vec<u64> = fx.drain().filter_map(answered).collect();
+    assert_eq!((order.len(), order.last()), (4, Some(&asked)));
+    world.hold = true;
+    let syncs: Vec<u64> = joins[1..].iter().map(|(id, _)| world.sync(id, 1, &[])).collect();
+    let led = world.sync(&leader, 1, &[]);
+    let (_, answers) = &world.appended[0];
+    let order: Vec<u64> = answers.iter().map(|(reply, _)| reply.request).collect();
+    assert!(order.len() == 4 && syncs.iter().all(|request| order.contains(request)));
+    assert_eq!(order.last(), Some(&led));
+}
+
 #[test]
 fn syncs_that_cannot_be() {
     let mut world = World::new();

@@ -345,3 +345,32 @@ fn pages_of_named_topics() {
     let response = World::new().call(0, &request);
     assert_eq!(response.topics[0].partitions.len(), 1, "a page has at least one");
 }
+
+#[test]
+fn everything_may_be_done_and_whoever_asks_is_told() {
+    let (unasked, mut world) = (i32::MIN, World::new());
+    world.add_topic("a", TopicId(Uuid::from_u128(11 << 64)), 1);
+    world.publish();
+    for asked in [false, true] {
+        let told = |all| if asked { all } else { unasked };
+        for version in 8..=10 {
+            let request = MetadataRequest {
+                topics: named(&["a", "b"]),
+                allow_auto_topic_creation: false,
+                include_cluster_authorized_operations: asked,
+                include_topic_authorized_operations: asked,
+                ..Default::default()
+            };
+            let response = world.call(version, &request);
+            assert_eq!(response.cluster_authorized_operations, told(8096), "v{version}");
+            let topics = response.topics.iter().map(|topic| topic.topic_authorized_operations);
+            assert_eq!(topics.collect::<Vec<_>>(), [told(3576), unasked], "v{version}");
+        }
+        let include_cluster_authorized_operations = asked;
+        let request =
+            DescribeClusterRequest { include_cluster_authorized_operations, ..Default::default() };
+        assert_eq!(world.call(0, &request).cluster_authorized_operations, told(8096));
+    }
+    let described = world.call(0, &DescribeTopicPartitionsRequest::default());
+    assert_eq!(described.topics[0].topic_authorized_operations, 3576);
+}

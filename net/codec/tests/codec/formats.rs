@@ -26,22 +26,45 @@ fn lz4_frame(configure: impl FnOnce(&mut EncoderBuilder), src: &[u8]) -> Vec<u8>
 #[test]
 fn lz4_frames_of_all_kinds_are_read() {
     let src = text(200_000);
-    for mode in [BlockMode::Linked, BlockMode::Independent] {
-        for size in [BlockSize::Max64KB, BlockSize::Max256KB, BlockSize::Max1MB, BlockSize::Max4MB]
-        {
-            let frame = lz4_frame(
-                |builder| {
-                    builder
-                        .block_mode(mode.clone())
-                        .block_size(size.clone())
-                        .block_checksum(BlockChecksum::BlockChecksumEnabled)
-                        .checksum(ContentChecksum::ChecksumEnabled)
-                        .content_size(200_000);
-                },
-                &src,
-            );
-            check(Compression::Lz4, &frame, &src);
-        }
+    for size in [BlockSize::Max64KB, BlockSize::Max256KB, BlockSize::Max1MB, BlockSize::Max4MB] {
+        let frame = lz4_frame(
+            |builder| {
+                builder
+                    .block_mode(BlockMode::Independent)
+                    .block_size(size.clone())
+                    .block_checksum(BlockChecksum::BlockChecksumEnabled)
+                    .checksum(ContentChecksum::ChecksumEnabled)
+                    .content_size(200_000);
+            },
+            &src,
+        );
+        check(Compression::Lz4, &frame, &src);
+    }
+}
+
+#[test]
+fn lz4_frames_that_java_cannot_read_are_refused() {
+    let src = text(200_000);
+    let frame = |mode: BlockMode| {
+        lz4_frame(
+            |builder| {
+                builder.block_mode(mode);
+            },
+            &src,
+        )
+    };
+    let good = frame(BlockMode::Independent);
+    check(Compression::Lz4, &good, &src);
+    let linked = frame(BlockMode::Linked);
+    let damaged = [(3, 0x19), (4, good[4] ^ 0xc0), (4, good[4] | 2), (5, good[5] | 1), (5, 0x30)];
+    let damaged = damaged.map(|(at, byte)| {
+        let mut frame = good.clone();
+        frame[at] = byte;
+        frame
+    });
+    for frame in damaged.iter().chain([&linked, &good[..5].to_vec(), &Vec::new()]) {
+        let refused = decompress(Compression::Lz4, frame, 1 << 20);
+        assert!(matches!(refused, Err(CodecError::Corrupt { .. })), "{refused:?}");
     }
 }
 
@@ -50,7 +73,7 @@ fn lz4_checksums_are_verified() {
     let src = text(1_000);
     let mut frame = lz4_frame(
         |builder| {
-            builder.checksum(ContentChecksum::ChecksumEnabled);
+            builder.block_mode(BlockMode::Independent).checksum(ContentChecksum::ChecksumEnabled);
         },
         &src,
     );

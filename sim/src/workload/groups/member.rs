@@ -1,19 +1,13 @@
-//! One member of a group.
+//! One member of a group: when it does what.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use dohle_core::time::{Deadline, Instant, Now, earlier};
 use dohle_jepsen::{Action, GroupAction, Key};
-use dohle_wire::ErrorCode;
-use dohle_wire::codec::Reader;
-use dohle_wire::message::{
-    FindCoordinatorRequest, HeartbeatRequest, JoinGroupRequest, JoinGroupResponse,
-    LeaveGroupRequest, OffsetCommitRequest, OffsetFetchRequest, SyncGroupRequest,
-};
 
-use super::line::{Heard, Line, answer};
+use super::Plan;
+use super::line::{Heard, Line};
 use super::wire::{self, Identity};
-use super::{Errand, Plan};
 use crate::actor::{ActorEffect, ActorInput};
 use crate::choice::{Choices, Stream};
 use crate::clock::{MS, SEC};
@@ -24,18 +18,20 @@ const PAUSE: u64 = 150 * MS;
 
 /// How far a member has come.
 #[derive(Clone, Debug, PartialEq, Eq)]
-enum Stage {
+pub(super) enum Stage {
     /// It is in no generation.
     Outside,
     /// It joined; the leader knows who gets what.
     Joined(BTreeMap<String, Vec<Key>>),
+    /// It joined, and will never ask for its part: it sends heartbeats until it is out.
+    Stalled,
     /// It has its partitions.
     Settled,
 }
 
 /// A request under way.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
-enum Ask {
+pub(super) enum Ask {
     Find,
     Join,
     Sync,
@@ -47,31 +43,34 @@ enum Ask {
 
 /// A member and its connection.
 pub(super) struct Member {
-    process: u64,
+    pub(super) process: u64,
     line: Line,
-    me: Identity,
-    stage: Stage,
-    owned: Vec<Key>,
+    pub(super) me: Identity,
+    pub(super) stage: Stage,
+    pub(super) owned: Vec<Key>,
     /// It knows where its coordinator is.
-    found: bool,
+    pub(super) found: bool,
     /// It has fetched what is committed since its connection stands.
-    read: bool,
-    ask: Option<Ask>,
+    pub(super) read: bool,
+    pub(super) ask: Option<Ask>,
+    /// It has nothing left to do.
+    pub(super) ended: bool,
     next: Option<Instant>,
 }
 
 impl Member {
-    pub(super) fn new(group: &str, process: u64, index: u64) -> Self {
-        let me = Identity { group: group.to_owned(), member: String::new(), generation: -1 };
+    pub(super) fn new(group: &str, process: u64, index: u64, instance: Option<String>) -> Self {
         Self {
             process,
-            line: Line::new(format!("member{process}"), index << 32),
-            me,
+            // As in real life, members of a group call themselves alike.
+            line: Line::new(format!("{group}-client"), index << 32),
+            me: Identity::new(group, instance),
             stage: Stage::Outside,
             owned: Vec::new(),
             found: false,
             read: false,
             ask: None,
+            ended: false,
             next: None,
         }
     }
@@ -107,6 +106,10 @@ impl Member {
 
     fn on_down(&mut self, now: Now, choices: &mut Choices) {
         self.ask = None;
+        // A coordinator that began anew knows only who is a member, not who has synced.
+        if self.stage == Stage::Stalled {
+            self.leave_generation();
+        }
         let pause = choices.heavy(Stream::Workload, "redial", 50 * MS).min(SEC);
         self.next = Some(Instant(now.mono.0 + pause));
     }
@@ -133,8 +136,28 @@ impl Member {
             _ if !self.found => self.send(now, Ask::Find, plan, choices, fx),
             _ if !self.read => self.send(now, Ask::Fetch, plan, choices, fx),
             Stage::Outside => self.send(now, Ask::Join, plan, choices, fx),
-            Stage::Joined(_) => self.send(now, Ask::Sync, plan, choices, fx),
+            Stage::Joined(_) => self.choose_joined(now, plan, choices, fx),
+            Stage::Stalled => self.send(now, Ask::Heartbeat, plan, choices, fx),
+            Stage::Settled if plan.finishing => self.send(now, Ask::Leave, plan, choices, fx),
             Stage::Settled => self.choose(now, plan, choices, fx),
+        }
+    }
+
+    fn choose_joined(
+        &mut self,
+        now: Now,
+        plan: &mut Plan,
+        choices: &mut Choices,
+        fx: &mut Vec<ActorEffect>,
+    ) {
+        match choices.below(Stream::Workload, "joined", 100) {
+            0..=2 if !plan.finishing => self.crash(now, plan, fx),
+            // A static one may have come back to a generation that waits for nobody.
+            3..=5 if !plan.finishing && !self.me.is_static() => {
+                self.stage = Stage::Stalled;
+                self.send(now, Ask::Heartbeat, plan, choices, fx);
+            }
+            _ => self.send(now, Ask::Sync, plan, choices, fx),
         }
     }
 
@@ -152,12 +175,23 @@ impl Member {
                 self.next = Some(Instant(now.mono.0 + silence));
                 return;
             }
-            5..=24 => Ask::Heartbeat,
-            25..=49 => Ask::Fetch,
-            _ if self.owned.is_empty() => Ask::Heartbeat,
+            5..=6 => return self.crash(now, plan, fx),
+            7..=26 => Ask::Heartbeat,
+            27..=50 => Ask::Fetch,
+            _ if self.owned.iter().all(|key| plan.rests(now, key)) => Ask::Heartbeat,
             _ => Ask::Commit,
         };
         self.send(now, ask, plan, choices, fx);
+    }
+
+    /// Ends without a word, and comes back as another process that knows nothing.
+    fn crash(&mut self, now: Now, plan: &mut Plan, fx: &mut Vec<ActorEffect>) {
+        self.did(GroupAction::Out, fx);
+        self.hang_up(fx);
+        self.process = plan.next_process;
+        plan.next_process += 1;
+        self.forget_member();
+        self.next = Some(Instant(now.mono.0 + MS));
     }
 
     fn send(
@@ -182,7 +216,7 @@ impl Member {
             Ask::Sync => {
                 let assigned = match &self.stage {
                     Stage::Joined(assigned) => me.sync(assigned),
-                    Stage::Outside | Stage::Settled => me.sync(&BTreeMap::new()),
+                    Stage::Outside | Stage::Stalled | Stage::Settled => me.sync(&BTreeMap::new()),
                 };
                 line.ask(now, wire::SYNC_VERSION, &assigned, fx);
             }
@@ -200,9 +234,10 @@ impl Member {
         choices: &mut Choices,
         fx: &mut Vec<ActorEffect>,
     ) {
-        let some = choices.range(Stream::Workload, "committed", 1, self.owned.len() as u64);
+        let owned: Vec<&Key> = self.owned.iter().filter(|key| !plan.rests(now, key)).collect();
+        let some = choices.range(Stream::Workload, "committed", 1, owned.len().max(1) as u64);
         let mut offsets = Vec::new();
-        for key in self.owned.iter().take(some as usize) {
+        for key in owned.into_iter().take(some as usize) {
             let next = plan.next.entry(key.clone()).or_insert(1);
             offsets.push((key.clone(), *next));
             *next += 1;
@@ -211,107 +246,17 @@ impl Member {
         self.did(GroupAction::Commit { generation: self.me.generation, offsets }, fx);
     }
 
-    fn did(&self, action: GroupAction, fx: &mut Vec<ActorEffect>) {
+    pub(super) fn did(&self, action: GroupAction, fx: &mut Vec<ActorEffect>) {
         did(self.process, Action::Group { group: self.me.group.clone(), action }, fx);
     }
 
-    fn on_answer(&mut self, reader: Reader, plan: &Plan, fx: &mut Vec<ActorEffect>) {
-        match self.ask.take() {
-            None => {}
-            Some(Ask::Find) => {
-                let found = answer::<FindCoordinatorRequest>(reader, wire::FIND_VERSION);
-                self.found = found.coordinators.iter().all(|it| it.error_code == 0);
-            }
-            Some(Ask::Join) => {
-                self.on_joined(answer::<JoinGroupRequest>(reader, wire::JOIN_VERSION), plan, fx);
-            }
-            Some(Ask::Sync) => {
-                let synced = answer::<SyncGroupRequest>(reader, wire::SYNC_VERSION);
-                if self.is_well(synced.error_code, fx) {
-                    (self.stage, self.owned) = (Stage::Settled, wire::owned(synced.assignment));
-                    let (generation, member) = (self.me.generation, self.me.member.clone());
-                    let owned = self.owned.clone();
-                    self.did(GroupAction::Synced { generation, member, owned }, fx);
-                }
-            }
-            Some(Ask::Heartbeat) => {
-                let beaten = answer::<HeartbeatRequest>(reader, wire::HEARTBEAT_VERSION);
-                self.is_well(beaten.error_code, fx);
-            }
-            Some(Ask::Leave) => {
-                answer::<LeaveGroupRequest>(reader, wire::LEAVE_VERSION);
-                self.me.member.clear();
-                self.leave_generation();
-            }
-            Some(Ask::Commit) => self.on_committed(reader, fx),
-            Some(Ask::Fetch) => self.on_fetched(reader, fx),
-        }
+    /// It is no member any more.
+    pub(super) fn forget_member(&mut self) {
+        self.me.member.clear();
+        self.leave_generation();
     }
 
-    fn on_joined(&mut self, joined: JoinGroupResponse, plan: &Plan, fx: &mut Vec<ActorEffect>) {
-        if joined.error_code == ErrorCode::MemberIdRequired.code() {
-            self.me.member = joined.member_id;
-            return;
-        }
-        if !self.is_well(joined.error_code, fx) {
-            return;
-        }
-        let leads = joined.leader == joined.member_id;
-        (self.me.member, self.me.generation) = (joined.member_id, joined.generation_id);
-        let members = joined.members.into_iter().map(|member| member.member_id);
-        let members: Option<BTreeSet<String>> = leads.then(|| members.collect());
-        let assigned = members.as_ref().map(|members| wire::assign(members, &plan.keys));
-        self.stage = Stage::Joined(assigned.unwrap_or_default());
-        let (generation, member) = (self.me.generation, self.me.member.clone());
-        self.did(GroupAction::Joined { generation, member, members }, fx);
-    }
-
-    fn on_committed(&mut self, reader: Reader, fx: &mut Vec<ActorEffect>) {
-        let response = answer::<OffsetCommitRequest>(reader, wire::COMMIT_VERSION);
-        let (mut accepted, mut refused) = (Vec::new(), Vec::new());
-        for (key, code) in wire::committed(response) {
-            if self.is_well(code, fx) {
-                accepted.push(key);
-            } else if is_refusal(code) {
-                refused.push(key);
-            }
-        }
-        for (keys, accepted) in [(accepted, true), (refused, false)] {
-            if !keys.is_empty() {
-                self.did(GroupAction::Committed { keys, accepted }, fx);
-            }
-        }
-    }
-
-    fn on_fetched(&mut self, reader: Reader, fx: &mut Vec<ActorEffect>) {
-        let response = answer::<OffsetFetchRequest>(reader, wire::FETCH_VERSION);
-        match wire::fetched(response) {
-            Ok(offsets) => {
-                self.read = true;
-                self.did(GroupAction::Fetched(offsets), fx);
-            }
-            Err(code) => _ = self.is_well(code, fx),
-        }
-    }
-
-    /// Whether there was no error; otherwise decides how to go on.
-    fn is_well(&mut self, code: i16, fx: &mut Vec<ActorEffect>) -> bool {
-        match ErrorCode::from(code) {
-            ErrorCode::None => return true,
-            ErrorCode::UnknownMemberId => {
-                self.me.member.clear();
-                self.leave_generation();
-            }
-            ErrorCode::IllegalGeneration | ErrorCode::RebalanceInProgress => {
-                self.leave_generation();
-            }
-            _ => self.found = false,
-        }
-        fx.push(ActorEffect::Note(format!("member{}: error {code}", self.process)));
-        false
-    }
-
-    fn leave_generation(&mut self) {
+    pub(super) fn leave_generation(&mut self) {
         self.stage = Stage::Outside;
         self.owned.clear();
     }
@@ -321,23 +266,13 @@ impl Member {
         earlier(self.line.deadline(), next.map(|at| (at, "the next request")))
     }
 
+    /// Every rebalance ends (G10): it has settled once more since it was asked to finish.
     pub(super) fn is_done(&self, plan: &Plan) -> bool {
-        match plan.errand {
-            Errand::Commit => plan.finishing && self.ask.is_none(),
-            Errand::Read => self.read,
-        }
+        plan.finishing && self.ask.is_none() && self.ended
     }
 
     pub(super) fn status(&self) -> String {
         let Self { process, stage, me, ask, .. } = self;
         format!("member{process} {stage:?} in {} waits for {ask:?}", me.generation)
     }
-}
-
-/// Whether a commit with this answer is certain never to take effect.
-fn is_refusal(code: i16) -> bool {
-    matches!(
-        ErrorCode::from(code),
-        ErrorCode::IllegalGeneration | ErrorCode::UnknownMemberId | ErrorCode::RebalanceInProgress
-    )
 }

@@ -2,10 +2,14 @@
 //!
 //! Its members speak the protocol themselves, one request at a time each. They find their
 //! coordinator, join, are assigned partitions by their leader, and then commit, fetch, send
-//! heartbeats, leave, and fall silent for longer than their session now and then.
+//! heartbeats, leave, fall silent for longer than their session, crash and come back under a new
+//! id or as the static member that they were, or never ask for what they were assigned. In the
+//! end each of them settles once more, and perhaps the group is deleted.
 //!
 //! Invariant: offsets that are sent for a partition rise, whichever member sends them.
 
+mod answers;
+mod end;
 mod line;
 mod member;
 mod wire;
@@ -16,10 +20,12 @@ use dohle_core::group::place::{OFFSETS_TOPIC, partition_of};
 use dohle_core::time::{Deadline, Now, earlier};
 use dohle_jepsen::{Action, GroupAction, Key};
 
+use self::end::Undertaker;
 use self::member::Member;
 use super::did;
 use crate::actor::{Actor, ActorEffect, ActorInput};
 use crate::choice::Choices;
+use crate::clock::SEC;
 use crate::swarm::{GroupShape, TopicShape};
 
 /// What a group is there for.
@@ -27,25 +33,43 @@ use crate::swarm::{GroupShape, TopicShape};
 pub enum Errand {
     /// Its members work until they are asked to finish.
     Commit,
-    /// Somebody fetches all its offsets once, then ends.
+    /// Somebody looks at it once, then ends.
     Read,
 }
 
 /// What the members of a group have in common.
 struct Plan {
     group: String,
-    errand: Errand,
     keys: Vec<Key>,
     session_timeout_ms: i32,
     /// The next offset to commit of each partition.
     next: BTreeMap<Key, i64>,
+    /// The process that a member is when it comes back.
+    next_process: u64,
     finishing: bool,
+    /// Offsets may expire while there are no members.
+    expires: bool,
+    /// Members leave in the end, so that the group can be deleted.
+    deleted: bool,
+}
+
+/// Where offsets expire nobody commits anything for the first partition after this time, for it
+/// to become old.
+const RESTS_AFTER: u64 = 8 * SEC;
+
+impl Plan {
+    fn rests(&self, now: Now, key: &Key) -> bool {
+        let old = self.expires && now.mono.0 > RESTS_AFTER;
+        old && self.keys.len() > 1 && self.keys.first() == Some(key)
+    }
 }
 
 /// All members of a group.
 pub struct Group {
     plan: Plan,
     members: Vec<Member>,
+    /// Deletes the group in the end, or only looks at it.
+    undertaker: Option<Undertaker>,
     /// The partition of the topic that remembers it.
     partition: i32,
     /// A loss of power may take acknowledged commits.
@@ -68,17 +92,27 @@ impl Group {
             .iter()
             .flat_map(|topic| (0..topic.partitions).map(|index| Key::new(&*topic.name, index)))
             .collect();
-        let count = if errand == Errand::Read { 1 } else { shape.members };
-        let members = (0..count).map(|index| Member::new(&group, first + index, index));
+        let count = if errand == Errand::Read { 0 } else { shape.members };
+        let members = (0..count).map(|index| {
+            let instance = shape.statics.then(|| format!("instance{index}"));
+            Member::new(&group, first + index, index, instance)
+        });
+        let undertaker = match errand {
+            Errand::Commit if !shape.deleted => None,
+            _ => Some(Undertaker::new(&group, first + count, count, errand)),
+        };
         Self {
             members: members.collect(),
+            undertaker,
             plan: Plan {
                 group,
-                errand,
                 next: keys.iter().map(|key| (key.clone(), 1)).collect(),
                 keys,
                 session_timeout_ms: shape.session_timeout_ms,
+                next_process: first + count + 1,
                 finishing: false,
+                expires: shape.expiry,
+                deleted: shape.deleted,
             },
             partition,
             forgets: !fsync,
@@ -96,9 +130,16 @@ impl Group {
         // What is on its way may tell of what is no more.
         self.members.iter_mut().for_each(|member| member.hang_up(fx));
         if self.forgets {
-            let (group, action) = (self.plan.group.clone(), GroupAction::Forgotten);
-            did(0, Action::Group { group, action }, fx);
+            self.did(GroupAction::Forgotten, fx);
         }
+    }
+
+    fn did(&self, action: GroupAction, fx: &mut Vec<ActorEffect>) {
+        did(0, Action::Group { group: self.plan.group.clone(), action }, fx);
+    }
+
+    fn members_are_done(&self) -> bool {
+        self.members.iter().all(|member| member.is_done(&self.plan))
     }
 }
 
@@ -116,24 +157,32 @@ impl Actor for Group {
     ) {
         match &input {
             ActorInput::Lost(lost) => self.on_lost(lost, fx),
-            ActorInput::Finish => self.plan.finishing = self.plan.errand == Errand::Commit,
+            ActorInput::Finish => self.plan.finishing = true,
+            ActorInput::Start if self.plan.expires => self.did(GroupAction::Expires, fx),
             ActorInput::Start | ActorInput::Tick | ActorInput::Opened(_) => {}
             ActorInput::Frame(..) | ActorInput::Closed(_) => {}
         }
         for member in &mut self.members {
             member.on(now, &input, &mut self.plan, choices, fx);
         }
+        let over = self.members_are_done();
+        if let Some(undertaker) = self.undertaker.as_mut().filter(|_| over) {
+            undertaker.on(now, &input, &self.plan, fx);
+        }
     }
 
     fn deadline(&self) -> Deadline {
-        self.members.iter().map(|member| member.deadline(&self.plan)).fold(None, earlier)
+        let members = self.members.iter().map(|member| member.deadline(&self.plan));
+        let undertaker = self.undertaker.as_ref().filter(|_| self.members_are_done());
+        members.fold(undertaker.and_then(Undertaker::deadline), earlier)
     }
 
     fn is_done(&self) -> bool {
-        self.members.iter().all(|member| member.is_done(&self.plan))
+        self.members_are_done() && self.undertaker.as_ref().is_none_or(Undertaker::is_done)
     }
 
     fn status(&self) -> String {
-        self.members.iter().map(Member::status).collect::<Vec<_>>().join(", ")
+        let members = self.members.iter().map(Member::status);
+        members.chain(self.undertaker.iter().map(Undertaker::status)).collect::<Vec<_>>().join(", ")
     }
 }

@@ -1,6 +1,6 @@
 //! The requests of a member, and what their answers say.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use bytes::Bytes;
 use dohle_jepsen::Key;
@@ -18,9 +18,10 @@ use dohle_wire::message::offset_fetch_request::{
 };
 use dohle_wire::message::sync_group_request::SyncGroupRequestAssignment;
 use dohle_wire::message::{
-    ConsumerProtocolAssignment, ConsumerProtocolSubscription, FindCoordinatorRequest,
-    HeartbeatRequest, JoinGroupRequest, LeaveGroupRequest, OffsetCommitRequest,
-    OffsetCommitResponse, OffsetFetchRequest, OffsetFetchResponse, SyncGroupRequest,
+    ConsumerProtocolAssignment, ConsumerProtocolSubscription, DeleteGroupsRequest,
+    DescribeGroupsRequest, FindCoordinatorRequest, HeartbeatRequest, JoinGroupRequest,
+    LeaveGroupRequest, OffsetCommitRequest, OffsetCommitResponse, OffsetFetchRequest,
+    OffsetFetchResponse, SyncGroupRequest,
 };
 
 pub(super) const FIND_VERSION: i16 = 4;
@@ -30,6 +31,8 @@ pub(super) const HEARTBEAT_VERSION: i16 = 4;
 pub(super) const LEAVE_VERSION: i16 = 5;
 pub(super) const COMMIT_VERSION: i16 = 9;
 pub(super) const FETCH_VERSION: i16 = 9;
+pub(super) const DELETE_VERSION: i16 = 2;
+pub(super) const DESCRIBE_VERSION: i16 = 5;
 
 /// The only assignor, which the workload plays itself.
 const PROTOCOL: &str = "range";
@@ -38,11 +41,34 @@ const PROTOCOL: &str = "range";
 #[derive(Clone, Debug, Default)]
 pub(super) struct Identity {
     pub(super) group: String,
+    /// What a static member calls itself.
+    instance: Option<String>,
     pub(super) member: String,
     pub(super) generation: i32,
 }
 
 impl Identity {
+    pub(super) fn new(group: &str, instance: Option<String>) -> Self {
+        Self { group: group.to_owned(), instance, member: String::new(), generation: -1 }
+    }
+
+    pub(super) fn is_static(&self) -> bool {
+        self.instance.is_some()
+    }
+
+    /// Who it is to those who do not give ids.
+    pub(super) fn who(&self) -> &str {
+        self.instance.as_ref().unwrap_or(&self.member)
+    }
+
+    pub(super) fn delete(&self) -> DeleteGroupsRequest {
+        DeleteGroupsRequest { groups_names: vec![self.group.clone()], ..Default::default() }
+    }
+
+    pub(super) fn describe(&self) -> DescribeGroupsRequest {
+        DescribeGroupsRequest { groups: vec![self.group.clone()], ..Default::default() }
+    }
+
     pub(super) fn find(&self) -> FindCoordinatorRequest {
         FindCoordinatorRequest { coordinator_keys: vec![self.group.clone()], ..Default::default() }
     }
@@ -56,6 +82,7 @@ impl Identity {
             session_timeout_ms: timeout_ms,
             rebalance_timeout_ms: 2_000,
             member_id: self.member.clone(),
+            group_instance_id: self.instance.clone(),
             protocol_type: PROTOCOL_TYPE.to_owned(),
             protocols: vec![protocol],
             ..Default::default()
@@ -71,6 +98,7 @@ impl Identity {
             group_id: self.group.clone(),
             generation_id: self.generation,
             member_id: self.member.clone(),
+            group_instance_id: self.instance.clone(),
             protocol_type: Some(PROTOCOL_TYPE.to_owned()),
             protocol_name: Some(PROTOCOL.to_owned()),
             assignments: assignments.collect(),
@@ -83,12 +111,17 @@ impl Identity {
             group_id: self.group.clone(),
             generation_id: self.generation,
             member_id: self.member.clone(),
+            group_instance_id: self.instance.clone(),
             ..Default::default()
         }
     }
 
     pub(super) fn leave(&self) -> LeaveGroupRequest {
-        let member = MemberIdentity { member_id: self.member.clone(), ..Default::default() };
+        let member = MemberIdentity {
+            member_id: self.member.clone(),
+            group_instance_id: self.instance.clone(),
+            ..Default::default()
+        };
         LeaveGroupRequest {
             group_id: self.group.clone(),
             members: vec![member],
@@ -110,6 +143,7 @@ impl Identity {
             group_id: self.group.clone(),
             generation_id_or_member_epoch: self.generation,
             member_id: self.member.clone(),
+            group_instance_id: self.instance.clone(),
             topics: topics.collect(),
             ..Default::default()
         }
@@ -157,10 +191,13 @@ pub(super) fn owned(assignment: Bytes) -> Vec<Key> {
 }
 
 /// The leader's assignment: one after the other in turn.
-pub(super) fn assign(members: &BTreeSet<String>, keys: &[Key]) -> BTreeMap<String, Vec<Key>> {
+pub(super) fn assign<'a>(
+    members: impl Iterator<Item = &'a String> + Clone,
+    keys: &[Key],
+) -> BTreeMap<String, Vec<Key>> {
     let mut assigned: BTreeMap<String, Vec<Key>> =
-        members.iter().map(|member| (member.clone(), Vec::new())).collect();
-    for (key, member) in keys.iter().zip(members.iter().cycle()) {
+        members.clone().map(|member| (member.clone(), Vec::new())).collect();
+    for (key, member) in keys.iter().zip(members.cycle()) {
         assigned.entry(member.clone()).or_default().push(key.clone());
     }
     assigned
