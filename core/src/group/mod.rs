@@ -292,6 +292,11 @@ impl GroupCoordinator {
     }
 
     fn on_request(&mut self, now: Now, reply: ReplyTo, request: Request, fx: &mut Fx<Effect>) {
+        // An operator sees groups as they are by the clock, however late the next tick is. A member
+        // that comes before the tick is in time.
+        if request.is_of_operator() {
+            self.ring(now, fx);
+        }
         match &request {
             Request::Join(it) => self.with(now, &it.group, fx, |group, ctx| {
                 group.classic.on_join(reply, it, ctx);
@@ -363,15 +368,20 @@ impl GroupCoordinator {
     }
 
     fn on_tick(&mut self, now: Now, fx: &mut Fx<Effect>) {
-        let due = self.alarms.keys().take_while(|(at, _)| *at <= now.mono);
-        let due: Vec<GroupId> = due.map(|(_, name)| Arc::clone(name)).collect();
-        for name in &due {
-            self.with(now, name, fx, |group, ctx| group.classic.on_tick(ctx));
-        }
+        self.ring(now, fx);
         if self.clean_up_at.is_some_and(|at| at <= now.mono) {
             let names: Vec<GroupId> = self.groups.keys().cloned().collect();
             names.iter().for_each(|name| self.with(now, name, fx, Group::clean_up));
             self.clean_up_later(now);
+        }
+    }
+
+    /// Looks at the groups whose time has come.
+    fn ring(&mut self, now: Now, fx: &mut Fx<Effect>) {
+        let due = self.alarms.keys().take_while(|(at, _)| *at <= now.mono);
+        let due: Vec<GroupId> = due.map(|(_, name)| Arc::clone(name)).collect();
+        for name in &due {
+            self.with(now, name, fx, |group, ctx| group.classic.on_tick(ctx));
         }
     }
 

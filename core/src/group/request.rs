@@ -40,6 +40,15 @@ pub enum Request {
 }
 
 impl Request {
+    /// Whether it is about members, not of one.
+    pub(super) fn is_of_operator(&self) -> bool {
+        match self {
+            Self::List | Self::Describe(_) | Self::Delete(_) | Self::DeleteOffsets(_) => true,
+            Self::Join(_) | Self::Sync(_) | Self::Heartbeat(_) | Self::Leave(_) => false,
+            Self::Commit(_) | Self::Fetch(_) => false,
+        }
+    }
+
     /// The answer that says no more than that it could not be done.
     #[must_use]
     pub fn refused(&self, code: ErrorCode) -> Answer {

@@ -51,6 +51,22 @@ fn all_groups_are_listed() {
     assert_eq!(listed, [("by hand", "", "Empty"), ("g", "consumer", "Stable")]);
 }
 
+/// Ticks come late: clients that wait for exactly a session timeout are right all the same.
+#[test]
+fn operators_see_what_is_due() {
+    let mut world = World::new();
+    let ids = world.stable(1);
+    world.commit(caller(&ids[0], 1), 1).unwrap();
+    world.ms += SESSION_MS;
+    assert_eq!(world.describe().unwrap().state.name(), "Empty");
+    assert_eq!(world.beat(&ids[0], 1), ErrorCode::UnknownMemberId);
+    let mut world = World::new();
+    let ids = world.stable(1);
+    world.ms += SESSION_MS;
+    assert_eq!(world.beat(&ids[0], 1), ErrorCode::None, "it came before the tick");
+    assert_eq!(delete(&mut world), ErrorCode::NonEmptyGroup);
+}
+
 #[test]
 fn only_groups_without_members_are_deleted() {
     let mut world = World::new();
