@@ -6,9 +6,12 @@ import shutil
 import sys
 import tempfile
 import time
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 
 import broker as brokers
+from checks.churn import ChurnChecks
 from checks.cluster import ClusterChecks, read_files
 from checks.configs import ConfigChecks
 from checks.every_record import RecordChecks
@@ -21,27 +24,58 @@ from checks.traffic import TrafficChecks
 
 CODECS = ("none", "gzip", "snappy", "lz4", "zstd")
 QUICK_CODECS = ("snappy", "zstd")
+CONSUMER_GROUP_HEARTBEAT = 68
+ALONGSIDE, AT_ONCE = ("churn-", "static-"), 4
 
 
-class Suite(RecordChecks, TopicChecks, ConfigChecks, OffsetChecks, TrafficChecks, ClusterChecks, GroupChecks, GroupToolChecks, Plumbing):
+class Suite(RecordChecks, TopicChecks, ConfigChecks, OffsetChecks, TrafficChecks, ClusterChecks, GroupChecks, GroupToolChecks,
+            ChurnChecks, Plumbing):
     """All checks, over the clients that they share."""
 
-    def groups(self):
-        """Everything there is, by name: what --only chooses from."""
+    def groups(self, consumer_protocol):
+        """Everything there is, by name: what --only chooses from. Those of ALONGSIDE wait more than they work."""
         groups = {}
         for codec in self.codecs:
-            groups[f"kcat-{codec}"] = lambda codec=codec: self.kcat_codec(codec)
-            groups[f"confluent-{codec}"] = lambda codec=codec: self.library_codec("confluent", codec)
-            groups[f"java-{codec}"] = lambda codec=codec: self.library_codec("java", codec)
-            groups[f"console-producer-{codec}"] = lambda codec=codec: self.console_codec(codec)
-            groups[f"verifiable-producer-{codec}"] = lambda codec=codec: self.verifiable_codec(codec)
+            groups[f"kcat-{codec}"] = partial(self.kcat_codec, codec)
+            for family in ("confluent", "java", *self.foreign):
+                groups[f"{family}-{codec}"] = partial(self.library_codec, family, codec)
+            groups[f"console-producer-{codec}"] = partial(self.console_codec, codec)
+            groups[f"verifiable-producer-{codec}"] = partial(self.verifiable_codec, codec)
         for group in (self.topics_tool, self.create_delete, self.partitions, self.auto_create, self.configs_tool, self.configs,
                       self.offsets, self.delete_records, self.idempotent, self.acks, self.too_large, self.fetching,
                       self.cluster_tools, self.kcat_group, self.java_group, self.python_group, self.group_tool):
             groups[group.__name__.replace("_", "-")] = group
         for strategy in ("range", "roundrobin", "cooperative-sticky"):
-            groups[f"confluent-group-{strategy}"] = lambda strategy=strategy: self.confluent_group(strategy)
+            groups[f"confluent-group-{strategy}"] = partial(self.confluent_group, strategy)
+        for family, (join, static) in self.churn_families(consumer_protocol).items():
+            groups[f"churn-{family}"] = partial(self.churn, family, join)
+            if static:
+                groups[f"static-{family}"] = partial(self.static, family, join)
         return groups
+
+
+def run_groups(suite, server, groups, chosen, started):
+    """One after the other; those that wait for timeouts a few at a time."""
+
+    def run(number, name):
+        if server is not None and not server.alive():
+            return
+        suite.note(f"# {number}/{len(chosen)} {name} ({time.monotonic() - started:.0f} s)")
+        try:
+            groups[name]()
+        except Exception as error:  # outside any check: still a failure of this group
+            suite.not_run(name, f"{type(error).__name__}: {' '.join(str(error).split())[:400]}")
+        if server is not None and not server.alive():
+            suite.not_run("broker", f"it ended during {name} with exit code {server.process.returncode}")
+            suite.note(server.tail(40))
+
+    numbered = list(enumerate(chosen, 1))
+    with ThreadPoolExecutor(AT_ONCE) as pool:
+        for entry in numbered:
+            if not entry[1].startswith(ALONGSIDE):
+                run(*entry)
+        for done in [pool.submit(run, *entry) for entry in numbered if entry[1].startswith(ALONGSIDE)]:
+            done.result()
 
 
 def main():
@@ -63,7 +97,7 @@ def main():
     directory = Path(tempfile.mkdtemp(prefix="dohle-interop-"))
     server = None
     if options.only == ["list"]:
-        print("\n".join(Suite("127.0.0.1:1", count, CODECS, directory).groups()))
+        print("\n".join(Suite("127.0.0.1:1", count, CODECS, directory).groups(consumer_protocol=True)))
         shutil.rmtree(directory, ignore_errors=True)
         return 0
     started = time.monotonic()
@@ -77,21 +111,15 @@ def main():
             bootstrap = f"127.0.0.1:{port}"
         print(f"# {count} records for each client and codec, codecs {' '.join(codecs)}, broker at {bootstrap}", flush=True)
         suite = Suite(bootstrap, count, codecs, directory)
-        groups = suite.groups()
+        consumer_protocol = CONSUMER_GROUP_HEARTBEAT in brokers.api_keys(bootstrap)
+        if not consumer_protocol:
+            print("# the broker does not have the consumer protocol: its checks are left out", flush=True)
+        groups = suite.groups(consumer_protocol)
         chosen = [name for name in groups if not options.only or any(fnmatch.fnmatch(name, only) for only in options.only)]
         if not chosen:
             parser.error(f"no group is called {' or '.join(options.only)}; there are: {' '.join(groups)}")
-        for number, name in enumerate(chosen, 1):
-            print(f"# {number}/{len(chosen)} {name} ({time.monotonic() - started:.0f} s)", flush=True)
-            try:
-                groups[name]()
-            except Exception as error:  # outside any check: still a failure of this group
-                suite.not_run(name, f"{type(error).__name__}: {' '.join(str(error).split())[:400]}")
-            if server is not None and not server.alive():
-                suite.not_run("broker", f"it ended during {name} with exit code {server.process.returncode}")
-                print(server.tail(40), flush=True)
-                break
-        suite.java.stop()
+        run_groups(suite, server, groups, chosen, started)
+        suite.stop()
         if server is not None and server.alive():
             def stops():
                 expect_equal(0, server.stop(), "exit code after SIGTERM")
@@ -99,7 +127,7 @@ def main():
             if not options.quick:
                 for name, tool, more in (("check-dir", "check-dir", ()), ("compare-dumps", "compare-dumps", ("--dohle", binary))):
                     suite.check(f"files {name}", read_files, tool, directory / "data", more)
-        if suite.failed and server is not None:
+        if suite.failed:
             options.keep = True
         print(f"# {time.monotonic() - started:.0f} s" + (f", logs in {directory}" if options.keep else ""), flush=True)
         print(f"{suite.passed} passed, {suite.failed} failed", flush=True)

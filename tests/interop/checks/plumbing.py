@@ -1,13 +1,16 @@
 """What every check stands on: the clients, topics of its own, one printed line for each check."""
 
+import itertools
 import os
+import threading
 import time
 from pathlib import Path
 
 from confluent_kafka import KafkaError, KafkaException
 from confluent_kafka.admin import NewTopic
 
-from clients import ClientError, Confluent, Java, JavaError, Kcat, Tools
+from clients import ClientError, Confluent, Kcat, Tools
+from drivers import FOREIGN, DriverError, Java
 from records import Mismatch
 
 PARTITIONS = 3
@@ -36,14 +39,15 @@ class Plumbing:
         self.kcat, self.confluent = Kcat(bootstrap), Confluent(bootstrap, directory)
         self.tools, self.java = Tools(bootstrap, directory), Java(bootstrap, directory)
         self.admin = self.confluent.admin()
-        self.passed, self.failed = 0, 0
+        self.foreign = {driver.family: driver(bootstrap, directory) for driver in FOREIGN}
+        self.bootstrap = bootstrap
+        self.passed, self.failed, self.counting = 0, 0, threading.Lock()
         # Names of their own, so that a broker which has been used before is as good as an empty one.
         self.tag = f"{os.getpid():x}{int(time.time()) & 0xFFFFFF:x}"
-        self.serial = 0
+        self.serial = itertools.count(1)
 
     def topic(self, name):
-        self.serial += 1
-        return f"interop-{name}-{self.tag}-{self.serial}"
+        return f"interop-{name}-{self.tag}-{next(self.serial)}"
 
     def check(self, name, action, *args, **kwargs):
         """Runs one check and prints its line. Returns what it returns, or None when it failed."""
@@ -51,19 +55,31 @@ class Plumbing:
         try:
             result = action(*args, **kwargs)
         except Exception as error:  # whatever goes wrong is this check's failure, and the run goes on
-            self.failed += 1
             reason = " ".join(str(error).split()) or type(error).__name__
-            if not isinstance(error, (Mismatch, ClientError, JavaError)):
+            if not isinstance(error, (Mismatch, ClientError, DriverError)):
                 reason = f"{type(error).__name__}: {reason}"
-            print(f"FAIL {name} {reason[:600]}", flush=True)
+            self.told(False, f"FAIL {name} {reason[:600]}")
             return None
-        self.passed += 1
-        print(f"ok {name} {time.monotonic() - started:.1f}s", flush=True)
+        self.told(True, f"ok {name} {time.monotonic() - started:.1f}s")
         return True if result is None else result
 
     def not_run(self, name, reason):
-        self.failed += 1
-        print(f"FAIL {name} not run: {reason}", flush=True)
+        self.told(False, f"FAIL {name} not run: {reason}")
+
+    def told(self, passed, line):
+        """Counts and prints one result: some checks run beside each other."""
+        with self.counting:
+            self.passed += passed
+            self.failed += not passed
+            print(line, flush=True)
+
+    def note(self, line):
+        with self.counting:
+            print(line, flush=True)
+
+    def stop(self):
+        for driver in (self.java, *self.foreign.values()):
+            driver.stop()
 
     def create(self, topic, partitions=PARTITIONS, configs=None):
         """By the Java client."""
@@ -80,7 +96,7 @@ class Plumbing:
         def shown():
             try:
                 return len(self.java.call("describe", topic=topic)["partitions"]) == partitions
-            except JavaError as error:
+            except DriverError as error:
                 if error.name != "UnknownTopicOrPartitionException":
                     raise
                 return False
@@ -113,7 +129,7 @@ class Plumbing:
     def java_error(self, name, action):
         try:
             action()
-        except JavaError as error:
+        except DriverError as error:
             expect_equal(name, error.name, "error")
             return
         raise Mismatch(f"it succeeded, expected {name}")
