@@ -1,19 +1,14 @@
 """The foreign clients, each behind the same few verbs. A reader always takes explicit partitions: no group, no commit."""
 
-import hashlib
-import json
 import logging
-import os
-import queue
 import subprocess
-import threading
 import time
 from pathlib import Path
 
 from confluent_kafka import Consumer, KafkaException, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient
 
-from records import Record, read_file, write_file
+from records import Record
 
 HERE = Path(__file__).resolve().parent
 ORACLE = HERE.parent / "oracle"
@@ -210,12 +205,14 @@ class Tools:
 
     def run(self, tool, *args, stdin=b"", check=True, timeout=PATIENCE, after=False):
         """`after`: the tool has verbs, and options only behind the verb."""
-        server = ["--bootstrap-server", self.bootstrap]
-        command = [str(ORACLE / "kafka"), tool, *([*args, *server] if after else [*server, *args])]
-        done = subprocess.run(command, input=stdin, capture_output=True, timeout=timeout)
+        done = subprocess.run(self.command(tool, *args, after=after), input=stdin, capture_output=True, timeout=timeout)
         if check and done.returncode != 0:
             raise ClientError(f"{tool} {' '.join(args)} exited with {done.returncode}: {telling_line(done)}")
         return done
+
+    def command(self, tool, *args, after=False):
+        server = ["--bootstrap-server", self.bootstrap]
+        return [str(ORACLE / "kafka"), tool, *([*args, *server] if after else [*server, *args])]
 
     def refused(self, expected, tool, *args):
         """The tool must fail, and say why with the expected word."""
@@ -303,119 +300,3 @@ def telling_line(done):
             if mark in line and not line.lstrip().startswith("at "):
                 return line.strip()[:400]
     return last_line(done.stderr or done.stdout)[:400]
-
-
-# -- Apache Kafka's Java client, in one JVM --------------------------------------------------------------------------------
-
-
-class JavaError(Exception):
-    """The class of the Java exception, and its message."""
-
-    def __init__(self, name, message):
-        super().__init__(f"{name}: {message}")
-        self.name = name
-
-
-class Java:
-    def __init__(self, bootstrap, directory):
-        self.bootstrap, self.directory = bootstrap, Path(directory)
-        self.process, self.serial = None, 0
-
-    def start(self):
-        self.classes = compile_driver()
-        self.log = open(self.directory / "java-driver.log", "ab")
-        self.process = subprocess.Popen(
-            ["bash", "-c", f'set -euo pipefail; . "{ORACLE}/lib.sh"; need_kafka >&2; '
-             f'exec "$JDK/bin/java" -Xmx512m "${{JAVA_FLAGS[@]}}" -cp "{self.classes}:$KAFKA_LIBS/*" Driver "{self.bootstrap}"'],
-            stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self.log,
-        )
-        self.answers = queue.Queue()
-        threading.Thread(target=self.listen, args=(self.process, self.answers), daemon=True).start()
-
-    @staticmethod
-    def listen(process, answers):
-        for line in process.stdout:
-            answers.put(line)
-        answers.put(None)
-
-    def call(self, do, timeout=PATIENCE + 15, **arguments):
-        if self.process is None:
-            self.start()
-        self.process.stdin.write(json.dumps({"do": do, **arguments}).encode() + b"\n")
-        self.process.stdin.flush()
-        try:
-            line = self.answers.get(timeout=timeout)
-        except queue.Empty:
-            self.stop()
-            raise ClientError(f"the Java client did not finish '{do}' within {timeout} s; see {self.log.name}") from None
-        if line is None:
-            self.process = None
-            raise ClientError(f"the Java client ended during '{do}'; see {self.log.name}")
-        answer = json.loads(line)
-        if "error" in answer:
-            raise JavaError(answer["error"], answer["message"])
-        return answer
-
-    def file(self, name):
-        self.serial += 1
-        return str(self.directory / f"{self.serial}-{name}")
-
-    def produce(self, topic, records, config=None):
-        source, result = self.file("in"), self.file("out")
-        write_file(source, records)
-        try:
-            self.call("produce", topic=topic, config=config or {}, **{"in": source, "out": result})
-            return read_file(result)
-        finally:
-            remove(source, result)
-
-    def read(self, topic, ends, config=None, start=None):
-        result = self.file("read")
-        arguments = {"from": start} if start is not None else {}
-        try:
-            self.call("consume", topic=topic, partitions=list(ends), out=result, config=config or {},
-                      timeout_ms=PATIENCE * 1000, **arguments)
-            return read_file(result)
-        finally:
-            remove(result)
-
-    def stop(self):
-        if self.process is None:
-            return
-        try:
-            self.process.stdin.close()
-            self.process.wait(timeout=10)
-        except (OSError, subprocess.TimeoutExpired):
-            self.process.kill()
-            self.process.wait(timeout=10)
-        self.process = None
-
-
-def remove(*paths):
-    for path in paths:
-        try:
-            os.unlink(path)
-        except FileNotFoundError:
-            pass
-
-
-def compile_driver():
-    """Compiles Driver.java into the cache, once for each version of it."""
-    source = HERE / "Driver.java"
-    digest = hashlib.sha256(source.read_bytes() + (ORACLE / "pom.xml").read_bytes()).hexdigest()[:16]
-    cache = Path(os.environ.get("DOHLE_CACHE") or Path.home() / ".cache" / "dohle")
-    classes = cache / f"interop-driver-{digest}"
-    if not (classes / "Driver.class").is_file():
-        staging = cache / f"interop-driver-{digest}.{os.getpid()}"
-        script = (
-            f'set -euo pipefail; . "{ORACLE}/lib.sh"; need_kafka >&2; '
-            f'"$JDK/bin/javac" --release 17 -nowarn -proc:none -d "{staging}" -cp "$KAFKA_LIBS/*" "{source}"'
-        )
-        done = subprocess.run(["bash", "-c", script], capture_output=True, timeout=120)
-        if done.returncode != 0:
-            raise ClientError(f"javac could not compile {source}:\n{done.stderr.decode(errors='replace')}")
-        try:
-            staging.rename(classes)
-        except OSError:  # another run was quicker
-            pass
-    return classes

@@ -121,6 +121,7 @@ public class Driver {
                             new TopicPartition(topic, command.get("partition").asInt()),
                             RecordsToDelete.beforeOffset(command.get("before").asLong())))
                     .lowWatermarks().values().iterator().next()).lowWatermark());
+            case "tool" -> Tool.run(command, answer);
             case "log-dirs" -> logDirs(command, topic, answer);
             default -> throw new IllegalArgumentException("no such command: " + command);
         }
