@@ -21,8 +21,11 @@ SUITE = Path(os.environ["LIBRDKAFKA_SUITE"])
 TESTS = SUITE / "tests"
 ALLOW_LIST = HERE / "librdkafka.allow"
 KAFKA_VERSION = "4.4.0.0"
-# The longest that passes on one node takes a third of this.
+# The longest that passes takes half of this.
 LIMIT_SECONDS = 300
+# The longest, to begin with.
+FIRST = ("0113_cooperative_rebalance:u_multiple_subscription_changes-with_callback",
+         "0113_cooperative_rebalance:u_multiple_subscription_changes-without_callback", "0089_max_poll_interval", "0091_max_poll_interval_timeout")
 # What librdkafka's own runs leave out as well (by hand only, known to fail), and what starts no broker or its own mock of one.
 LEFT_OUT = re.compile(r"TEST_F_LOCAL|TEST_F_MANUAL|TEST_F_KNOWN_ISSUE\b|^\w+_mock\b")
 # Tests of many parts, of which the first that fails ends all: each part is run by itself. {test: (file, function that calls them)}
@@ -30,6 +33,10 @@ SPLIT = {
     "0081_admin": ("0081-admin.c", "do_test_apis"),
     "0113_cooperative_rebalance": ("0113-cooperative_rebalance.cpp", "main_0113_cooperative_rebalance"),
     "0137_barrier_batch_consume": ("0137-barrier_batch_consume.c", "main_0137_barrier_batch_consume"),
+}
+# Parts that are long enough for two, by what the runner calls them.
+HALVES = {
+    "u_multiple_subscription_changes": {"with_callback": "use_rebalance_cb: 1", "without_callback": "use_rebalance_cb: 0"},
 }
 # Runs beside the plain one, for what is to be had of a test when the rest of it is not. {test: {variant: environment}}
 VARIANTS = {
@@ -57,9 +64,16 @@ class Run(NamedTuple):
     part: str = ""
     variant: str = ""
 
+    def more(self):
+        return "-".join(filter(None, (self.part.removeprefix("do_test_"), self.variant)))
+
     def names(self):
-        more = self.part.removeprefix("do_test_") or self.variant
-        return tuple(f"{test}:{more}" if more else test for test in self.tests)
+        return tuple(f"{test}:{self.more()}" if self.more() else test for test in self.tests)
+
+    def environment(self):
+        if self.part in HALVES:
+            return {"SUBTESTS": HALVES[self.part][self.variant]}
+        return {"SUBTESTS": f"{self.part}:"} if self.part else VARIANTS.get(self.tests[0], {}).get(self.variant, {})
 
 
 class Outcome(NamedTuple):
@@ -87,7 +101,8 @@ def every_run():
         runs.setdefault((name[:4], scenario[1] if scenario else "default"), []).append(name)
     for (number, scenario), tests in runs.items():
         if tests[0] in SPLIT:
-            yield from (Run(number, scenario, tuple(tests), part) for part in parts(*SPLIT[tests[0]]))
+            for part in parts(*SPLIT[tests[0]]):
+                yield from (Run(number, scenario, tuple(tests), part, half) for half in HALVES.get(part, ("",)))
         else:
             yield Run(number, scenario, tuple(tests))
             for variant in VARIANTS.get(tests[0], ()):
@@ -102,13 +117,18 @@ def parts(file, function):
     return [name for name in called if "SUB_TEST" in bodies.get(name, "")]
 
 
-def read_allow_list():
+def read_allow_list(protocol):
     """{name: reason}: the tests that may not pass, because they need more than one plain node."""
     allowed = {}
     for line in ALLOW_LIST.read_text().splitlines():
         if not line.strip() or line.startswith("#"):
             continue
         name, _, reason = line.partition(" ")
+        with_protocol = re.match(r"(classic|consumer):(.*)", name)
+        if with_protocol:
+            if with_protocol[1] != protocol:
+                continue
+            name = with_protocol[2]
         if not reason.strip() or name in allowed:
             raise SystemExit(f"{ALLOW_LIST.name}: expected NAME REASON and each name once, got '{line}'")
         allowed[name] = reason.strip()
@@ -119,8 +139,9 @@ def read_allow_list():
 
 
 class Runner:
-    def __init__(self, directory, bootstraps, quick):
-        self.directory, self.bootstraps, self.quick = Path(directory), bootstraps, quick
+    def __init__(self, directory, bootstraps, options):
+        self.directory, self.bootstraps = Path(directory), bootstraps
+        self.quick, self.protocol = options.quick, options.group_protocol
         self.kafka = self.directory / "kafka"
         (self.kafka / "bin").mkdir(parents=True)
         for tool in TOOLS:
@@ -131,7 +152,7 @@ class Runner:
 
     def place(self, run, attempt):
         """A working directory of its own: some tests leave files there, and expect a few beside them."""
-        place = self.directory / "-".join(filter(None, (run.number, run.scenario, run.part or run.variant, attempt)))
+        place = self.directory / "-".join(filter(None, (run.number, run.scenario, run.more(), attempt)))
         place.mkdir()
         for wanted in ("interceptor_test", "java", "fixtures"):
             (place / wanted).symlink_to(TESTS / wanted)
@@ -148,9 +169,10 @@ class Runner:
             "TESTS": run.number,
             "TEST_SCENARIO": run.scenario,
             "TEST_KAFKA_VERSION": KAFKA_VERSION,
+            "TEST_CONSUMER_GROUP_PROTOCOL": self.protocol,
             "KAFKA_PATH": str(self.kafka),
             "BROKERS": self.bootstraps[run.scenario],
-        } | ({"SUBTESTS": f"{run.part}:"} if run.part else {}) | (VARIANTS[run.tests[0]][run.variant] if run.variant else {})
+        } | run.environment()
 
     def execute(self, run, attempt=""):
         """Returns an outcome for each of the run's tests."""
@@ -190,7 +212,7 @@ def judge(run, test, log, code):
     if state == "SKIPPED":
         return "skipped", first(rf"^\[{test} .*SKIPPING TEST: (.*)", text) or "no reason given"
     if state == "PASSED" and run.part and not ran(run.part, text):
-        return "skipped", first(r": SKIP: (.*) \]", text) or "the runner left it out"
+        return "skipped", first(rf"\[ {run.part}:.*: SKIP: (.*)", text) or "the runner left it out"
     if state == "PASSED" and (code == 0 or len(run.tests) > 1):
         return "passed", ""
     if state is None and code is None:
@@ -297,6 +319,7 @@ def parse():
     parser.add_argument("--command", metavar="SHELL", help="starts another broker in the foreground, on {port}, with its data in {dir} and {settings} such as num.partitions=4")
     parser.add_argument("--only", metavar="NNNN,…", help="only tests whose names begin so, such as 0045,0081_admin:CreateTopics")
     parser.add_argument("--quick", action="store_true", help="fewer records, and many parts of the tests left out (librdkafka's -Q)")
+    parser.add_argument("--group-protocol", choices=("classic", "consumer"), default="classic", help="which protocol all consumers speak (default classic)")
     parser.add_argument("--jobs", metavar="N", type=int, default=3, help="tests at a time (default 3; most of them wait most of the time)")
     parser.add_argument("--list", action="store_true", help="print the names and stop")
     return parser, parser.parse_args()
@@ -316,12 +339,12 @@ def choose(options, allowed):
             if run.scenario != "default":
                 print(f"# not run, for lack of --bootstrap-{run.scenario}: {' '.join(run.names())}")
         runs = [run for run in runs if run.scenario == "default"]
-    return runs
+    return sorted(runs, key=lambda run: run.names()[0] not in FIRST)
 
 
 def main():
     parser, options = parse()
-    allowed = read_allow_list()
+    allowed = read_allow_list(options.group_protocol)
     runs = choose(options, allowed)
     if not runs:
         parser.error(f"no test is called {options.only}; --list names them")
@@ -336,7 +359,7 @@ def main():
         else:
             servers = start_brokers(dict.fromkeys(run.scenario for run in runs), directory, options.command)
             bootstraps = {scenario: f"127.0.0.1:{server.port}" for scenario, server in servers.items()}
-        runner = Runner(directory, bootstraps, options.quick)
+        runner = Runner(directory, bootstraps, options)
         run_all(runner, runs, report, options.jobs)
         for scenario, server in servers.items():
             if not server.alive():
