@@ -1,5 +1,7 @@
 //! The admin client for async code.
 
+mod groups;
+
 use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
@@ -12,7 +14,8 @@ use super::slot::{Giver, slot};
 use crate::config::{AdminConfig, ConfigError};
 use crate::machine::admin::{
     AdminError, Call, ClusterDescription, ConfigChange, ConfigEntry, ConfigResource, Effect,
-    FoundOffset, Input, ItemError, NewTopic, OffsetSpec, Reply, TopicDescription,
+    FoundOffset, GroupCall, GroupReply, Input, ItemError, NewTopic, OffsetSpec, Reply,
+    TopicDescription,
 };
 use crate::machine::{Admin as Machine, NetEffect, Token, TopicPartition};
 
@@ -86,6 +89,13 @@ impl<R: Runtime> Admin<R> {
     async fn each(&self, call: Call) -> Result<Each<Arc<str>, ()>, AdminError> {
         match self.call(call).await? {
             Reply::Each(each) => Ok(each),
+            other => unreachable!("a reply has the kind of its call: {other:?}"),
+        }
+    }
+
+    async fn group(&self, call: GroupCall) -> Result<GroupReply, AdminError> {
+        match self.call(Call::Group(call)).await? {
+            Reply::Group(reply) => Ok(reply),
             other => unreachable!("a reply has the kind of its call: {other:?}"),
         }
     }

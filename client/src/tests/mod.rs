@@ -4,6 +4,8 @@ mod admin;
 mod api;
 mod broker;
 mod consumer;
+mod group_broker;
+mod groups;
 mod producer;
 mod random;
 mod world;

@@ -33,6 +33,25 @@ impl Split for crate::machine::admin::Effect {
     }
 }
 
+/// Whoever answers the machine's requests.
+pub(crate) trait Serve {
+    /// The answer to a request and how long it takes, or nothing if the request wants no answer.
+    fn serve(&mut self, node: i32, frame: Bytes) -> Option<(Bytes, Duration)>;
+
+    /// Whether there is such a node.
+    fn has_node(&self, node: i32) -> bool;
+}
+
+impl Serve for Broker {
+    fn serve(&mut self, node: i32, frame: Bytes) -> Option<(Bytes, Duration)> {
+        Self::serve(self, node, frame)
+    }
+
+    fn has_node(&self, node: i32) -> bool {
+        self.nodes.contains(&node)
+    }
+}
+
 /// One connection.
 struct Conn {
     node: i32,
@@ -52,9 +71,9 @@ impl Conn {
 }
 
 /// See the module.
-pub(crate) struct World<M: Machine> {
+pub(crate) struct World<M: Machine, B = Broker> {
     pub(crate) machine: M,
-    pub(crate) broker: Broker,
+    pub(crate) broker: B,
     pub(crate) now: Duration,
     /// Effects that are not about connections.
     pub(crate) out: Vec<M::Effect>,
@@ -67,8 +86,8 @@ pub(crate) struct World<M: Machine> {
 /// Start of the wall clock.
 const WALL: i64 = 1_700_000_000_000;
 
-impl<M: Machine<Effect: Split>> World<M> {
-    pub(crate) fn new(machine: M, broker: Broker) -> Self {
+impl<M: Machine<Effect: Split>, B: Serve> World<M, B> {
+    pub(crate) fn new(machine: M, broker: B) -> Self {
         Self {
             machine,
             broker,
@@ -153,7 +172,7 @@ impl<M: Machine<Effect: Split>> World<M> {
             return false;
         }
         if !conn.up {
-            if self.dark.contains(&conn.node) || !self.broker.nodes.contains(&conn.node) {
+            if self.dark.contains(&conn.node) || !self.broker.has_node(conn.node) {
                 conn.open = false;
                 self.input(NetInput::Down { conn: id });
             } else {

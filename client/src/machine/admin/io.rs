@@ -7,6 +7,7 @@ use dohle_wire::ErrorCode;
 use dohle_wire::id::{LeaderEpoch, NodeId, Offset, Timestamp, TopicId};
 use thiserror::Error;
 
+use super::{GroupCall, GroupReply};
 use crate::machine::{BrokerInfo, NetEffect, NetInput, PartitionInfo, Token, TopicPartition};
 
 /// What an admin client reacts to.
@@ -75,6 +76,8 @@ pub enum Call {
     ListOffsets(Vec<(TopicPartition, OffsetSpec)>),
     /// Describe the cluster. Gives [`Reply::Cluster`].
     DescribeCluster,
+    /// Something about groups. Gives [`Reply::Group`].
+    Group(GroupCall),
 }
 
 /// A topic to create.
@@ -138,6 +141,8 @@ pub enum Reply {
     Offsets(BTreeMap<TopicPartition, Result<FoundOffset, ItemError>>),
     /// The cluster.
     Cluster(ClusterDescription),
+    /// Something about groups.
+    Group(GroupReply),
 }
 
 /// Why one item of a call failed.

@@ -1,13 +1,16 @@
-//! An admin client: topics, partitions, settings, offsets, records to delete.
+//! An admin client: topics, partitions, settings, offsets, records to delete, groups.
 //!
-//! Owns: the calls under way. A call is a list of items; each item goes to the broker that can serve
-//! it (any, a certain one, or the leader of a partition) and is repeated until it has an outcome or
-//! `default.api.timeout.ms` passed.
+//! Owns: the calls under way, and which broker coordinates which group. A call is a list of items;
+//! each item goes to the broker that can serve it (any, a certain one, the leader of a partition or
+//! the coordinator of a group) and is repeated until it has an outcome or `default.api.timeout.ms`
+//! passed.
 //!
 //! Invariants: every `Call` is answered by exactly one `Done`.
 //!
 //! Must never know: sockets, clocks, other threads.
 
+mod advance;
+mod group;
 mod io;
 mod read;
 mod route;
@@ -18,24 +21,29 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use dohle_wire::ErrorCode;
-use dohle_wire::id::NodeId;
 
+pub use self::group::{
+    CommittedOffset, GroupCall, GroupDescription, GroupFilter, GroupListing, GroupMember,
+    GroupOffsets, GroupReply, GroupState, GroupType, ListedGroup, MemberIdentity,
+};
 pub use self::io::{
     AdminError, Call, ClusterDescription, ConfigChange, ConfigEntry, ConfigResource, ConfigSource,
     Effect, FoundOffset, Input, ItemError, NewTopic, OffsetSpec, Reply, TopicDescription,
 };
 
-use self::route::Route;
-use super::cluster::{Answer, Cluster, ClusterView, Event, Peer, SendError};
+use self::group::{Coordinators, Plan};
+use super::cluster::{Answer, Cluster, ClusterView, Event};
 use super::time::Earliest;
 use super::{Deadline, Fx, Machine, Now, Token};
 use crate::config::{AdminConfig, ConfigError};
 
-/// What a request was for: items of a call, by their place in its list.
+/// What a request was for.
 #[derive(Clone, Debug)]
-struct Tag {
-    call: u64,
-    items: Vec<usize>,
+enum Tag {
+    /// Items of a call, by their place in its list.
+    Items { call: u64, items: Vec<usize> },
+    /// The coordinators of these groups.
+    Lookup(Vec<Arc<str>>),
 }
 
 /// How far an item is.
@@ -52,6 +60,7 @@ struct Pending {
     token: Token,
     call: Call,
     items: Vec<Progress>,
+    plan: Plan,
     /// Why a broker could not serve an item when it was last asked.
     refused: BTreeMap<usize, ErrorCode>,
     reply: Reply,
@@ -66,6 +75,7 @@ struct Pending {
 pub struct Admin {
     config: Arc<AdminConfig>,
     cluster: Cluster<Tag>,
+    coordinators: Coordinators,
     calls: BTreeMap<u64, Pending>,
     next_call: u64,
     done: Vec<Effect>,
@@ -80,6 +90,7 @@ impl Admin {
         Ok(Self {
             cluster: Cluster::new(config.connection.clone(), false, seed),
             config: Arc::new(config),
+            coordinators: Coordinators::default(),
             calls: BTreeMap::new(),
             next_call: 0,
             done: Vec::new(),
@@ -100,9 +111,13 @@ impl Admin {
         for name in route::topics_to_know(&call) {
             self.cluster.want_topic(now, &name);
         }
+        if matches!(call, Call::Group(GroupCall::List(_))) {
+            self.cluster.want_metadata();
+        }
         let pending = Pending {
             token,
             items: vec![Progress::Open; route::items(&call)],
+            plan: Plan::default(),
             refused: BTreeMap::new(),
             reply: read::empty_reply(&call),
             call,
@@ -118,44 +133,99 @@ impl Admin {
     fn on_events(&mut self, now: Now) {
         while let Some(event) = self.cluster.next_event() {
             match event {
-                Event::Metadata => {}
-                Event::Lost { tag } => self.again(now, &tag),
-                Event::Answer(answer) => self.on_answer(now, &answer),
+                Event::Metadata => self.on_metadata(),
+                Event::Lost { tag: Tag::Items { call, items } } => self.on_lost(now, call, &items),
+                Event::Lost { tag: Tag::Lookup(groups) } => {
+                    let config = &self.config.connection;
+                    self.coordinators.lost(now, &groups, config, self.cluster.rng());
+                }
+                Event::Answer(answer) => match &answer.tag {
+                    Tag::Items { call, items } => self.on_answer(now, &answer, *call, items),
+                    Tag::Lookup(groups) => self.on_coordinators(now, &answer, groups),
+                },
             }
         }
     }
 
+    /// Listings learn which brokers there are.
+    fn on_metadata(&mut self) {
+        let brokers: Vec<_> = self.cluster.view().brokers.keys().copied().collect();
+        for pending in self.calls.values_mut() {
+            let listing = matches!(pending.call, Call::Group(GroupCall::List(_)));
+            if listing && pending.plan.brokers.is_none() {
+                pending.items = vec![Progress::Open; brokers.len()];
+                pending.plan.brokers = Some(brokers.clone());
+            }
+        }
+    }
+
+    fn on_coordinators(&mut self, now: Now, answer: &Answer<Tag>, groups: &[Arc<str>]) {
+        let Self { coordinators, cluster, config, .. } = self;
+        let config = &config.connection;
+        if coordinators.answered(now, groups, answer, config, cluster).is_err() {
+            coordinators.lost(now, groups, config, cluster.rng());
+            cluster.distrust(now, answer.peer);
+        }
+    }
+
+    /// The broker may be gone, and others may coordinate its groups.
+    fn on_lost(&mut self, now: Now, call: u64, items: &[usize]) {
+        for item in items {
+            self.forget_coordinator(call, *item);
+        }
+        self.again(now, call, items);
+    }
+
+    fn forget_coordinator(&mut self, call: u64, item: usize) {
+        let Some(Call::Group(call)) = self.calls.get(&call).map(|pending| &pending.call) else {
+            return;
+        };
+        if let Some(group) = group::group_of(call, item) {
+            self.coordinators.forget(group);
+        }
+    }
+
     /// Items whose request got no usable answer are asked for again after a pause.
-    fn again(&mut self, now: Now, tag: &Tag) {
+    fn again(&mut self, now: Now, call: u64, items: &[usize]) {
         let (first, max) =
             (self.config.connection.retry_backoff, self.config.connection.retry_backoff_max);
-        let Some(pending) = self.calls.get_mut(&tag.call) else { return };
+        let Some(pending) = self.calls.get_mut(&call) else { return };
         let wait = self.cluster.rng().backoff(first, max, pending.failures);
         pending.failures = pending.failures.saturating_add(1);
         pending.not_before = now.mono.saturating_add(wait);
-        tag.items.iter().for_each(|item| pending.items[*item] = Progress::Open);
+        items.iter().for_each(|item| pending.items[*item] = Progress::Open);
     }
 
-    fn on_answer(&mut self, now: Now, answer: &Answer<Tag>) {
-        let tag = &answer.tag;
-        let Some(pending) = self.calls.get_mut(&tag.call) else { return };
-        let Ok(outcome) = read::read(answer, &pending.call, &mut pending.reply) else {
+    fn on_answer(&mut self, now: Now, answer: &Answer<Tag>, call: u64, items: &[usize]) {
+        let Some(pending) = self.calls.get_mut(&call) else { return };
+        let Pending { call: asked, plan, reply, .. } = pending;
+        let Ok(outcome) = read::read(answer, items, asked, plan, reply) else {
             self.cluster.distrust(now, answer.peer);
-            return self.again(now, tag);
+            return self.again(now, call, items);
         };
-        if let Some(error) = outcome.refused {
-            return self.finish(tag.call, Err(error.into()));
-        }
-        let (retry, done): (Vec<usize>, Vec<usize>) =
-            tag.items.iter().partition(|item| outcome.retry.contains_key(*item));
-        pending.refused.extend(outcome.retry);
-        done.into_iter().for_each(|item| pending.items[item] = Progress::Done);
         self.cluster.throttle(now, answer.peer, outcome.throttle_ms);
-        if !retry.is_empty() {
-            self.cluster.want_metadata();
-            self.again(now, &Tag { call: tag.call, items: retry });
+        if let Some(error) = outcome.refused {
+            return self.finish(call, Err(error.into()));
         }
-        self.finish_if_done(tag.call);
+        for item in items {
+            pending.items[*item] = Progress::Done;
+        }
+        for item in outcome.classic {
+            pending.plan.classic.insert(item);
+            pending.items[item] = Progress::Open;
+        }
+        pending.refused.extend(&outcome.retry);
+        for (item, code) in &outcome.retry {
+            if code.refreshes_coordinator() {
+                self.forget_coordinator(call, *item);
+            }
+        }
+        if !outcome.retry.is_empty() {
+            self.cluster.want_metadata();
+            let retry: Vec<usize> = outcome.retry.into_keys().collect();
+            self.again(now, call, &retry);
+        }
+        self.finish_if_done(call);
     }
 
     fn finish_if_done(&mut self, call: u64) {
@@ -169,101 +239,6 @@ impl Admin {
     fn finish(&mut self, call: u64, result: Result<Reply, AdminError>) {
         if let Some(pending) = self.calls.remove(&call) {
             self.done.push(Effect::Done { token: pending.token, result });
-        }
-    }
-
-    /// Sends the open items of every call to whom they belong.
-    fn advance(&mut self, now: Now) {
-        let calls: Vec<u64> = self.calls.keys().copied().collect();
-        for call in calls {
-            let pending = &self.calls[&call];
-            if pending.expires <= now.mono {
-                self.time_out(call);
-            } else if pending.not_before <= now.mono {
-                self.advance_call(now, call);
-                self.finish_if_done(call);
-            }
-        }
-    }
-
-    /// The time of a call is over. Items that are done stay so; a call of which nothing is known
-    /// fails as a whole.
-    fn time_out(&mut self, call: u64) {
-        let pending = self.calls.get_mut(&call).expect("a call under way");
-        let nothing = pending.refused.is_empty() && !pending.items.contains(&Progress::Done);
-        if nothing {
-            let error = AdminError::TimedOut(pending.waits_for);
-            return self.finish(call, Err(error));
-        }
-        for item in (0..pending.items.len()).filter(|item| pending.items[*item] != Progress::Done) {
-            let code = pending.refused.get(&item).copied().unwrap_or(ErrorCode::RequestTimedOut);
-            let message = Some("until default.api.timeout.ms was over".to_owned());
-            let error = ItemError { code, message };
-            if let Err(error) = read::fail_item(&pending.call, item, error, &mut pending.reply) {
-                return self.finish(call, Err(error.into()));
-            }
-        }
-        let reply = pending.reply.clone();
-        self.finish(call, Ok(reply));
-    }
-
-    fn advance_call(&mut self, now: Now, call: u64) {
-        let mut by_target: BTreeMap<Option<NodeId>, Vec<usize>> = BTreeMap::new();
-        let pending = self.calls.get_mut(&call).expect("a call under way");
-        for item in 0..pending.items.len() {
-            if pending.items[item] != Progress::Open {
-                continue;
-            }
-            match route::route(&pending.call, item, self.cluster.view()) {
-                Route::Any => by_target.entry(None).or_default().push(item),
-                Route::Node(node) => by_target.entry(Some(node)).or_default().push(item),
-                Route::Unknown(why) => {
-                    pending.waits_for = why;
-                    self.cluster.want_metadata();
-                }
-                Route::Fails(error) => {
-                    pending.items[item] = Progress::Done;
-                    read::fail_item(&pending.call, item, error, &mut pending.reply)
-                        .expect("only items of a list can have no broker");
-                }
-            }
-        }
-        for (target, items) in by_target {
-            let peer = match target {
-                None => self.cluster.any_ready(now),
-                Some(node) => self.ready_node(now, node),
-            };
-            if let Some(peer) = peer {
-                self.ask(now, peer, call, items);
-            }
-        }
-    }
-
-    fn ready_node(&mut self, now: Now, node: NodeId) -> Option<Peer> {
-        let peer = Peer::Node(node);
-        let ready = self.cluster.is_ready(now, peer);
-        if !ready {
-            self.cluster.connect(now, peer);
-        }
-        ready.then_some(peer)
-    }
-
-    fn ask(&mut self, now: Now, peer: Peer, call: u64, items: Vec<usize>) {
-        let Some(pending) = self.calls.get_mut(&call) else { return };
-        let tag = Tag { call, items: items.clone() };
-        let timeout = self.config.connection.request_timeout;
-        let sent = write::write(&mut self.cluster, now, peer, &pending.call, tag, timeout);
-        pending.waits_for = "an answer";
-        match sent {
-            Ok(()) => items.into_iter().for_each(|item| pending.items[item] = Progress::Asked),
-            Err(SendError::NotReady) => {}
-            Err(SendError::Unsupported) => {
-                let error = AdminError::Unsupported(write::name(&pending.call));
-                self.finish(call, Err(error));
-            }
-            Err(SendError::Encode(error)) => {
-                self.finish(call, Err(AdminError::Unencodable(error.to_string())));
-            }
         }
     }
 
@@ -313,6 +288,9 @@ impl Machine for Admin {
             earliest.at(pending.expires, "default.api.timeout.ms");
             earliest.at(pending.not_before, "retry back-off");
         }
+        if let Some(at) = self.coordinators.deadline() {
+            earliest.at(at, "coordinator back-off");
+        }
         earliest.deadline()
     }
 
@@ -321,6 +299,7 @@ impl Machine for Admin {
             let open = pending.items.iter().any(|item| *item != Progress::Done);
             assert!(open, "a call without open items is finished");
         }
+        self.coordinators.invariants();
         self.cluster.invariants();
     }
 }

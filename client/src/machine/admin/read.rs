@@ -11,6 +11,7 @@ use dohle_wire::message::{
 };
 use dohle_wire::{DecodeError, ErrorCode};
 
+use super::group::{self, Plan};
 use super::{
     Call, ClusterDescription, ConfigEntry, ConfigResource, ConfigSource, FoundOffset, ItemError,
     Reply, Tag, TopicDescription,
@@ -26,10 +27,18 @@ pub(super) struct Outcome {
     /// The request was refused as a whole.
     pub(super) refused: Option<ItemError>,
     pub(super) throttle_ms: i32,
+    /// Groups that only the older request can describe.
+    pub(super) classic: Vec<usize>,
+}
+
+impl Outcome {
+    pub(super) fn throttled(throttle_ms: i32) -> Self {
+        Self { throttle_ms, ..Self::default() }
+    }
 }
 
 /// The reply of a call before any answer.
-pub(super) const fn empty_reply(call: &Call) -> Reply {
+pub(super) fn empty_reply(call: &Call) -> Reply {
     match call {
         Call::CreateTopics(_)
         | Call::DeleteTopics(_)
@@ -41,6 +50,7 @@ pub(super) const fn empty_reply(call: &Call) -> Reply {
         Call::DescribeCluster => {
             Reply::Cluster(ClusterDescription { id: None, controller: None, brokers: Vec::new() })
         }
+        Call::Group(call) => Reply::Group(group::empty_reply(call)),
     }
 }
 
@@ -49,6 +59,7 @@ pub(super) const fn empty_reply(call: &Call) -> Reply {
 pub(super) fn fail_item(
     call: &Call,
     item: usize,
+    plan: &Plan,
     error: ItemError,
     reply: &mut Reply,
 ) -> Result<(), ItemError> {
@@ -74,6 +85,9 @@ pub(super) fn fail_item(
         (Call::ListOffsets(list), Reply::Offsets(offsets)) => {
             offsets.insert(list[item].0.clone(), Err(error));
         }
+        (Call::Group(call), Reply::Group(reply)) => {
+            return group::fail_item(call, item, plan, error, reply);
+        }
         (Call::DescribeTopics(_) | Call::DescribeCluster, _) => return Err(error),
         _ => unreachable!("a reply has the kind of its call"),
     }
@@ -83,7 +97,9 @@ pub(super) fn fail_item(
 /// Takes the results of an answer over into the reply.
 pub(super) fn read(
     answer: &Answer<Tag>,
+    items: &[usize],
     call: &Call,
+    plan: &Plan,
     reply: &mut Reply,
 ) -> Result<Outcome, DecodeError> {
     match (call, reply) {
@@ -92,31 +108,31 @@ pub(super) fn read(
             let found = response.topics.into_iter();
             let found = found.map(|t| (t.name, t.error_code, t.error_message)).collect();
             let name = |item: usize| Arc::clone(&list[item].name);
-            Ok(each_of(answer, found, name, each, response.throttle_time_ms))
+            Ok(each_of(items, found, name, each, response.throttle_time_ms))
         }
         (Call::DeleteTopics(list), Reply::Each(each)) => {
             let response = answer.decode::<DeleteTopicsRequest>()?;
             let found = response.responses.into_iter();
             let found = found.filter_map(|t| Some((t.name?, t.error_code, t.error_message)));
             let name = |item: usize| Arc::clone(&list[item]);
-            Ok(each_of(answer, found.collect(), name, each, response.throttle_time_ms))
+            Ok(each_of(items, found.collect(), name, each, response.throttle_time_ms))
         }
         (Call::CreatePartitions(list), Reply::Each(each)) => {
             let response = answer.decode::<CreatePartitionsRequest>()?;
             let found = response.results.into_iter();
             let found = found.map(|t| (t.name, t.error_code, t.error_message)).collect();
             let name = |item: usize| Arc::clone(&list[item].0);
-            Ok(each_of(answer, found, name, each, response.throttle_time_ms))
+            Ok(each_of(items, found, name, each, response.throttle_time_ms))
         }
         (Call::AlterConfigs(list), Reply::Each(each)) => {
             let response = answer.decode::<IncrementalAlterConfigsRequest>()?;
             let found = response.responses.into_iter();
             let found = found.map(|r| (r.resource_name, r.error_code, r.error_message)).collect();
             let name = |item: usize| resource_name(&list[item].0);
-            Ok(each_of(answer, found, name, each, response.throttle_time_ms))
+            Ok(each_of(items, found, name, each, response.throttle_time_ms))
         }
         (Call::DescribeConfigs(list), Reply::Configs(configs)) => {
-            read_configs(answer, list, configs)
+            read_configs(answer, items, list, configs)
         }
         (Call::DeleteRecords(list), Reply::Offsets(offsets)) => {
             let response = answer.decode::<DeleteRecordsRequest>()?;
@@ -132,7 +148,7 @@ pub(super) fn read(
                     found.insert(at, (part.error_code, offset));
                 }
             }
-            let wanted = answer.tag.items.iter().map(|item| (*item, &list[*item].0));
+            let wanted = items.iter().map(|item| (*item, &list[*item].0));
             Ok(offsets_of(wanted, &found, offsets, response.throttle_time_ms))
         }
         (Call::ListOffsets(list), Reply::Offsets(offsets)) => {
@@ -149,16 +165,16 @@ pub(super) fn read(
                     found.insert(at, (part.error_code, offset));
                 }
             }
-            let wanted = answer.tag.items.iter().map(|item| (*item, &list[*item].0));
+            let wanted = items.iter().map(|item| (*item, &list[*item].0));
             Ok(offsets_of(wanted, &found, offsets, response.throttle_time_ms))
         }
         (Call::DescribeTopics(_), Reply::Topics(topics)) => {
-            let (view, outcome) = read_metadata(answer)?;
+            let (view, outcome) = read_metadata(answer, items)?;
             *topics = view.topics.into_iter().map(|(name, info)| (name, described(info))).collect();
             Ok(outcome)
         }
         (Call::DescribeCluster, Reply::Cluster(cluster)) => {
-            let (view, outcome) = read_metadata(answer)?;
+            let (view, outcome) = read_metadata(answer, items)?;
             *cluster = ClusterDescription {
                 id: view.cluster_id,
                 controller: view.controller,
@@ -166,6 +182,7 @@ pub(super) fn read(
             };
             Ok(outcome)
         }
+        (Call::Group(call), Reply::Group(reply)) => group::read(answer, items, call, plan, reply),
         _ => unreachable!("a reply has the kind of its call"),
     }
 }
@@ -180,17 +197,17 @@ fn error(code: ErrorCode, message: Option<String>) -> Result<(), ItemError> {
 }
 
 /// What the broker does not mention, it did not do.
-const UNANSWERED: ErrorCode = ErrorCode::UnknownServerError;
+pub(super) const UNANSWERED: ErrorCode = ErrorCode::UnknownServerError;
 
 fn each_of(
-    answer: &Answer<Tag>,
+    items: &[usize],
     found: Vec<(String, i16, Option<String>)>,
     name: impl Fn(usize) -> Arc<str>,
     each: &mut BTreeMap<Arc<str>, Result<(), ItemError>>,
     throttle_ms: i32,
 ) -> Outcome {
     let mut outcome = Outcome { throttle_ms, ..Outcome::default() };
-    for item in &answer.tag.items {
+    for item in items {
         let name = name(*item);
         let result = found.iter().find(|(found, ..)| **found == *name);
         let (code, message) = result.map_or((UNANSWERED, None), |(_, code, message)| {
@@ -237,12 +254,13 @@ fn resource_name(resource: &ConfigResource) -> Arc<str> {
 
 fn read_configs(
     answer: &Answer<Tag>,
+    items: &[usize],
     list: &[ConfigResource],
     configs: &mut BTreeMap<ConfigResource, Result<Vec<ConfigEntry>, ItemError>>,
 ) -> Result<Outcome, DecodeError> {
     let response = answer.decode::<DescribeConfigsRequest>()?;
     let mut outcome = Outcome { throttle_ms: response.throttle_time_ms, ..Outcome::default() };
-    for item in &answer.tag.items {
+    for item in items {
         let resource = &list[*item];
         let kind = if matches!(resource, ConfigResource::Topic(_)) { 2 } else { 4 };
         let name = resource_name(resource);
@@ -281,14 +299,18 @@ fn entry(config: &DescribeConfigsResourceResult) -> ConfigEntry {
     }
 }
 
-fn read_metadata(answer: &Answer<Tag>) -> Result<(ClusterView, Outcome), DecodeError> {
+fn read_metadata(
+    answer: &Answer<Tag>,
+    items: &[usize],
+) -> Result<(ClusterView, Outcome), DecodeError> {
     let response = answer.decode::<MetadataRequest>()?;
     let code = ErrorCode::from(response.error_code);
     let again = code.is_retriable();
     let outcome = Outcome {
-        retry: answer.tag.items.iter().filter(|_| again).map(|item| (*item, code)).collect(),
+        retry: items.iter().filter(|_| again).map(|item| (*item, code)).collect(),
         refused: error(code, None).err().filter(|_| !again),
         throttle_ms: response.throttle_time_ms,
+        classic: Vec::new(),
     };
     Ok((ClusterView::from(response), outcome))
 }

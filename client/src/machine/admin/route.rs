@@ -5,7 +5,8 @@ use std::sync::Arc;
 use dohle_wire::ErrorCode;
 use dohle_wire::id::NodeId;
 
-use super::{Call, ConfigResource, ItemError};
+use super::group::{self, Coordinators, Plan};
+use super::{Call, ConfigResource, GroupCall, ItemError};
 use crate::machine::TopicPartition;
 use crate::machine::cluster::ClusterView;
 
@@ -17,12 +18,14 @@ pub(super) enum Route {
     Node(NodeId),
     /// Not known yet, for this reason.
     Unknown(&'static str),
+    /// Whoever coordinates this group, which is to be looked up.
+    Coordinator(Arc<str>),
     /// Nobody.
     Fails(ItemError),
 }
 
 /// Number of items of a call. A call that is a single question has one.
-pub(super) const fn items(call: &Call) -> usize {
+pub(super) fn items(call: &Call) -> usize {
     match call {
         Call::CreateTopics(list) => list.len(),
         Call::DeleteTopics(list) => list.len(),
@@ -32,6 +35,7 @@ pub(super) const fn items(call: &Call) -> usize {
         Call::DeleteRecords(list) => list.len(),
         Call::ListOffsets(list) => list.len(),
         Call::DescribeTopics(_) | Call::DescribeCluster => 1,
+        Call::Group(call) => group::items(call),
     }
 }
 
@@ -46,11 +50,18 @@ pub(super) fn topics_to_know(call: &Call) -> Vec<Arc<str>> {
         | Call::DescribeConfigs(_)
         | Call::AlterConfigs(_)
         | Call::DescribeTopics(_)
-        | Call::DescribeCluster => Vec::new(),
+        | Call::DescribeCluster
+        | Call::Group(_) => Vec::new(),
     }
 }
 
-pub(super) fn route(call: &Call, item: usize, view: &ClusterView) -> Route {
+pub(super) fn route(
+    call: &Call,
+    item: usize,
+    view: &ClusterView,
+    plan: &Plan,
+    coordinators: &Coordinators,
+) -> Route {
     match call {
         Call::DeleteRecords(list) => leader(&list[item].0, view),
         Call::ListOffsets(list) => leader(&list[item].0, view),
@@ -61,19 +72,45 @@ pub(super) fn route(call: &Call, item: usize, view: &ClusterView) -> Route {
         | Call::CreatePartitions(_)
         | Call::DescribeTopics(_)
         | Call::DescribeCluster => Route::Any,
+        Call::Group(call) => of_group(call, item, view, plan, coordinators),
     }
+}
+
+/// A listing asks each broker, anything else the coordinator of the group.
+fn of_group(
+    call: &GroupCall,
+    item: usize,
+    view: &ClusterView,
+    plan: &Plan,
+    coordinators: &Coordinators,
+) -> Route {
+    let Some(group) = group::group_of(call, item) else {
+        let Some(brokers) = &plan.brokers else { return Route::Unknown("metadata") };
+        return broker(brokers[item], view);
+    };
+    match (coordinators.of(group), coordinators.refusal(group)) {
+        (Some(node), _) => Route::Node(node),
+        (None, Some(error)) => Route::Fails(error.clone()),
+        (None, None) => Route::Coordinator(Arc::clone(group)),
+    }
+}
+
+fn broker(node: NodeId, view: &ClusterView) -> Route {
+    if view.brokers.contains_key(&node) {
+        return Route::Node(node);
+    }
+    Route::Fails(ItemError {
+        code: ErrorCode::BrokerNotAvailable,
+        message: Some(format!("there is no broker {node}")),
+    })
 }
 
 /// Settings of a broker are its own affair.
 fn owner(resource: &ConfigResource, view: &ClusterView) -> Route {
     match resource {
         ConfigResource::Topic(_) | ConfigResource::Broker(None) => Route::Any,
-        ConfigResource::Broker(Some(node)) if view.brokers.contains_key(node) => Route::Node(*node),
         ConfigResource::Broker(Some(_)) if view.brokers.is_empty() => Route::Unknown("the brokers"),
-        ConfigResource::Broker(Some(node)) => Route::Fails(ItemError {
-            code: ErrorCode::BrokerNotAvailable,
-            message: Some(format!("there is no broker {node}")),
-        }),
+        ConfigResource::Broker(Some(node)) => broker(*node, view),
     }
 }
 

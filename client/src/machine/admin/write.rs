@@ -14,6 +14,7 @@ use dohle_wire::message::{
     MetadataRequest, MetadataRequestTopic, Request,
 };
 
+use super::group::{self, Plan};
 use super::{Call, ConfigChange, ConfigResource, NewTopic, OffsetSpec, Tag};
 use crate::machine::cluster::{Cluster, ClusterView, Peer, SendError};
 use crate::machine::{Now, TopicPartition};
@@ -32,57 +33,63 @@ pub(super) const fn name(call: &Call) -> &'static str {
         Call::DeleteRecords(_) => "DeleteRecords",
         Call::ListOffsets(_) => "ListOffsets",
         Call::DescribeTopics(_) | Call::DescribeCluster => "Metadata",
+        Call::Group(call) => group::name(call),
     }
 }
 
-/// Sends the items of the tag to a broker.
+/// Sends items of a call to a broker.
 pub(super) fn write(
-    cluster: &mut Cluster<Tag>,
-    now: Now,
-    peer: Peer,
+    out: &mut Out<'_>,
     call: &Call,
-    tag: Tag,
+    items: &[usize],
+    plan: &Plan,
     timeout: Duration,
 ) -> Result<(), SendError> {
     let ms = i32::try_from(timeout.as_millis()).unwrap_or(i32::MAX);
-    let items = tag.items.clone();
-    let items = &items;
-    let mut out = Out { cluster, now, peer, tag };
     match call {
-        Call::CreateTopics(list) => out.send(|_| create_topics(pick(list, items), ms)),
+        Call::CreateTopics(list) => out.send(i16::MAX, |_| create_topics(pick(list, items), ms)),
         Call::DeleteTopics(list) => {
-            out.send(|version| delete_topics(pick(list, items), ms, version))
+            out.send(i16::MAX, |version| delete_topics(pick(list, items), ms, version))
         }
-        Call::CreatePartitions(list) => out.send(|_| create_partitions(pick(list, items), ms)),
-        Call::DescribeConfigs(list) => out.send(|_| describe_configs(pick(list, items))),
-        Call::AlterConfigs(list) => out.send(|_| alter_configs(pick(list, items))),
-        Call::DeleteRecords(list) => out.send(|_| delete_records(pick(list, items), ms)),
+        Call::CreatePartitions(list) => {
+            out.send(i16::MAX, |_| create_partitions(pick(list, items), ms))
+        }
+        Call::DescribeConfigs(list) => out.send(i16::MAX, |_| describe_configs(pick(list, items))),
+        Call::AlterConfigs(list) => out.send(i16::MAX, |_| alter_configs(pick(list, items))),
+        Call::DeleteRecords(list) => out.send(i16::MAX, |_| delete_records(pick(list, items), ms)),
         Call::ListOffsets(list) => {
             let view = out.cluster.view().clone();
-            out.send(|_| list_offsets(pick(list, items), &view, ms))
+            out.send(i16::MAX, |_| list_offsets(pick(list, items), &view, ms))
         }
-        Call::DescribeTopics(names) => out.send(|_| describe(names.as_deref())),
-        Call::DescribeCluster => out.send(|_| describe(Some(&[]))),
+        Call::DescribeTopics(names) => out.send(i16::MAX, |_| describe(names.as_deref())),
+        Call::DescribeCluster => out.send(i16::MAX, |_| describe(Some(&[]))),
+        Call::Group(call) => group::write(out, call, items, plan),
     }
 }
 
-struct Out<'a> {
-    cluster: &'a mut Cluster<Tag>,
-    now: Now,
-    peer: Peer,
-    tag: Tag,
+/// Where a request goes, and what its answer is for.
+pub(super) struct Out<'a> {
+    pub(super) cluster: &'a mut Cluster<Tag>,
+    pub(super) now: Now,
+    pub(super) peer: Peer,
+    pub(super) tag: Tag,
 }
 
 impl Out<'_> {
-    fn send<R: Request>(&mut self, request: impl FnOnce(i16) -> R) -> Result<(), SendError> {
-        let version = self.cluster.version(self.peer, R::KEY, i16::MAX);
+    /// Sends a request in the newest version that both sides speak, at most `cap`.
+    pub(super) fn send<R: Request>(
+        &mut self,
+        cap: i16,
+        request: impl FnOnce(i16) -> R,
+    ) -> Result<(), SendError> {
+        let version = self.cluster.version(self.peer, R::KEY, cap);
         let version = version.ok_or(SendError::Unsupported)?;
         let tag = Some(self.tag.clone());
         self.cluster.send(self.now, self.peer, version, &request(version), tag)
     }
 }
 
-fn pick<'a, T>(list: &'a [T], items: &'a [usize]) -> impl Iterator<Item = &'a T> {
+pub(super) fn pick<'a, T>(list: &'a [T], items: &'a [usize]) -> impl Iterator<Item = &'a T> {
     items.iter().map(|item| &list[*item])
 }
 

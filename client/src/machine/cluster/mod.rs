@@ -66,6 +66,11 @@ pub(crate) struct Answer<T> {
 }
 
 impl<T> Answer<T> {
+    /// The version of the request and of the answer.
+    pub(crate) const fn version(&self) -> i16 {
+        self.version
+    }
+
     /// The answer to a request of type `R`.
     pub(crate) fn decode<R: Request>(&self) -> Result<R::Response, DecodeError> {
         assert_eq!(self.key, R::KEY, "an answer is read as what it answers");
@@ -293,15 +298,28 @@ impl<T: Clone> Cluster<T> {
         if leader < 0 || epoch < 0 {
             return false;
         }
-        if let Some((host, port)) = endpoint
-            && let Ok(port) = u16::try_from(port)
-        {
-            let broker = BrokerInfo { id: node, host: host.into(), port, rack: None };
-            self.view.brokers.entry(node).or_insert(broker);
-            self.follow_view();
+        if let Some((host, port)) = endpoint {
+            self.know_broker(node, host, port);
         }
         self.view.brokers.contains_key(&node)
             && self.view.hint(topic, index, node, LeaderEpoch(epoch))
+    }
+
+    /// A broker named another one, which metadata may not have named yet.
+    pub(crate) fn know_broker(&mut self, node: NodeId, host: &str, port: i32) {
+        if let Ok(port) = u16::try_from(port)
+            && !self.view.brokers.contains_key(&node)
+        {
+            let broker = BrokerInfo { id: node, host: host.into(), port, rack: None };
+            self.view.brokers.insert(node, broker);
+            self.follow_view();
+        }
+    }
+
+    /// Whether a broker cannot be tried now, because it could not be reached just before or nobody
+    /// names it any more.
+    pub(crate) fn is_out_of_reach(&self, now: Now, peer: Peer) -> bool {
+        self.peers.conn(peer).is_none() && !self.peers.may_connect(peer, now.mono)
     }
 
     /// When [`Self::on_time`] next has something to do.
