@@ -4,6 +4,8 @@ mod admin;
 mod api;
 mod broker;
 mod consumer;
+mod coordinator;
+mod group;
 mod producer;
 mod random;
 mod world;
