@@ -32,6 +32,6 @@ mod shell;
 mod slot;
 
 pub use admin::{Admin, Each};
-pub use consumer::{Consumer, Polled};
+pub use consumer::{Commit, Consumer, ConsumerHandle, Listening, Polled, RebalanceListener};
 pub use producer::{Delivery, Producer, RecordMetadata};
 pub use runtime::{Disconnected, FrameRead, FrameWrite, Runtime};

@@ -118,7 +118,7 @@ impl<R: Runtime, M: Client> Shell<R, M> {
         }
     }
 
-    /// Ends the machine and all tasks.
+    /// Ends the machine, and with it all tasks.
     pub(super) fn close(self: &Arc<Self>) {
         let mut state = self.lock();
         state.closed = true;
@@ -132,11 +132,12 @@ impl<R: Runtime, M: Client> Shell<R, M> {
         loop {
             let deadline = {
                 let mut state = self.lock();
-                if state.closed {
-                    return;
-                }
                 state.rearm = false;
                 state.armed = state.machine.deadline().map(|(at, _)| at);
+                // A machine may have something to say before it is at rest.
+                if state.closed && state.armed.is_none() {
+                    return;
+                }
                 state.armed
             };
             match deadline {
@@ -154,7 +155,7 @@ impl<R: Runtime, M: Client> Shell<R, M> {
     fn tick_if_due(self: &Arc<Self>) {
         let state = self.lock();
         let now = self.runtime.now().mono;
-        if !state.closed && state.machine.deadline().is_some_and(|(at, _)| at <= now) {
+        if state.machine.deadline().is_some_and(|(at, _)| at <= now) {
             self.input_locked(state, M::tick());
         }
     }

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::{ConfigError, ConnectionConfig, value};
+use super::{ConfigError, ConnectionConfig, GroupConfig, value};
 
 /// Where to go on when a position is not in the log, or when there is none.
 #[derive(Copy, Clone, Debug, PartialEq, Eq, Default)]
@@ -14,6 +14,8 @@ pub enum AutoOffsetReset {
     Latest,
     /// Nowhere: it is an error.
     None,
+    /// At the first record that is younger than this.
+    ByDuration(Duration),
 }
 
 /// Which records are read.
@@ -41,6 +43,8 @@ impl IsolationLevel {
 pub struct ConsumerConfig {
     /// How to reach the cluster.
     pub connection: ConnectionConfig,
+    /// What makes the consumer a member of a group.
+    pub group: GroupConfig,
     /// `allow.auto.create.topics`.
     pub allow_auto_create_topics: bool,
     /// `auto.offset.reset`.
@@ -69,6 +73,7 @@ impl Default for ConsumerConfig {
     fn default() -> Self {
         Self {
             connection: ConnectionConfig::default(),
+            group: GroupConfig::default(),
             allow_auto_create_topics: true,
             auto_offset_reset: AutoOffsetReset::Latest,
             check_crcs: true,
@@ -102,9 +107,12 @@ impl ConsumerConfig {
                     ("latest", AutoOffsetReset::Latest),
                     ("none", AutoOffsetReset::None),
                 ];
-                let expected = "earliest, latest or none";
-                self.auto_offset_reset =
-                    value::choice("auto.offset.reset", expected, text, &choices)?;
+                let expected = "earliest, latest, none or by_duration:PnDTnHnMn.nS";
+                let span = text.trim().strip_prefix("by_duration:").and_then(value::iso_duration);
+                self.auto_offset_reset = match span {
+                    Some(span) => AutoOffsetReset::ByDuration(span),
+                    None => value::choice("auto.offset.reset", expected, text, &choices)?,
+                };
             }
             "check.crcs" => self.check_crcs = value::flag("check.crcs", text)?,
             "client.rack" => text.clone_into(&mut self.client_rack),
@@ -128,6 +136,7 @@ impl ConsumerConfig {
             "max.poll.records" => {
                 self.max_poll_records = value::count("max.poll.records", text)? as usize;
             }
+            _ if self.group.set(key, text)? => {}
             _ => return self.connection.set(key, text),
         }
         Ok(())
@@ -136,6 +145,7 @@ impl ConsumerConfig {
     /// Checks what several settings must have in common.
     pub fn validate(&self) -> Result<(), ConfigError> {
         self.connection.validate()?;
+        self.group.validate()?;
         if self.fetch_max_wait < self.connection.request_timeout {
             return Ok(());
         }

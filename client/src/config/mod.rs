@@ -7,12 +7,14 @@
 mod admin;
 mod connection;
 mod consumer;
+mod group;
 mod producer;
 mod value;
 
 pub use admin::AdminConfig;
 pub use connection::ConnectionConfig;
 pub use consumer::{AutoOffsetReset, ConsumerConfig, IsolationLevel};
+pub use group::{GroupConfig, GroupProtocol, Strategy};
 pub use producer::{Acks, ProducerConfig};
 
 use thiserror::Error;

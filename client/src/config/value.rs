@@ -66,3 +66,55 @@ pub(super) fn addresses(key: &'static str, value: &str) -> Result<Vec<(String, u
         .filter(|list| !list.is_empty())
         .ok_or_else(|| bad(key, "a list of host:port, for example 127.0.0.1:9092", value))
 }
+
+/// A text that is not empty.
+pub(super) fn name(key: &'static str, value: &str) -> Result<String, ConfigError> {
+    let name = value.trim();
+    if name.is_empty() { Err(bad(key, "a name", value)) } else { Ok(name.to_owned()) }
+}
+
+/// A span of time as ISO 8601 writes it in days, hours, minutes and seconds: `P1DT2H3M4S`.
+pub(super) fn iso_duration(text: &str) -> Option<Duration> {
+    let rest = text.strip_prefix('P')?;
+    let (date, time) = rest.split_once('T').unwrap_or((rest, ""));
+    let days = match date {
+        "" => 0,
+        date => date.strip_suffix('D')?.parse::<u64>().ok()?.checked_mul(86_400_000)?,
+    };
+    if rest.is_empty() || rest.ends_with('T') {
+        return None;
+    }
+    let mut ms = days;
+    let mut left = time;
+    for (unit, factor) in [('H', 3_600_000), ('M', 60_000), ('S', 1000)] {
+        let Some((number, behind)) = left.split_once(unit) else { continue };
+        let (whole, part) = number.split_once('.').unwrap_or((number, ""));
+        ms = ms.checked_add(whole.parse::<u64>().ok()?.checked_mul(factor)?)?;
+        if !part.is_empty() {
+            let digits = part.bytes().all(|digit| digit.is_ascii_digit());
+            let milli = format!("{part}00").get(..3).filter(|_| digits && unit == 'S')?.to_owned();
+            ms = ms.checked_add(milli.parse().ok()?)?;
+        }
+        left = behind;
+    }
+    left.is_empty().then(|| Duration::from_millis(ms.min(LONGEST_MS)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn spans_of_time_are_read() {
+        let check = |text, ms: Option<u64>| {
+            assert_eq!(iso_duration(text), ms.map(Duration::from_millis), "{text}");
+        };
+        check("PT1S", Some(1000));
+        check("PT0.25S", Some(250));
+        check("P2DT3H4M5.006S", Some(2 * 86_400_000 + 3 * 3_600_000 + 4 * 60_000 + 5006));
+        check("P7D", Some(7 * 86_400_000));
+        for bad in ["", "P", "PT", "1S", "PT1", "PT-1S", "PT1M2H", "P1M", "PT1.5M", "PT1.xS"] {
+            check(bad, None);
+        }
+    }
+}

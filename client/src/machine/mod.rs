@@ -12,6 +12,7 @@ pub mod admin;
 mod cluster;
 pub mod consumer;
 mod fx;
+pub mod group;
 pub mod net;
 pub mod producer;
 mod rng;

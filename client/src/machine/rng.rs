@@ -13,6 +13,11 @@ impl Rng {
         Self(ChaCha8Rng::seed_from_u64(seed))
     }
 
+    /// Random bits.
+    pub(crate) fn bits(&mut self) -> u128 {
+        u128::from(self.0.next_u64()) << 64 | u128::from(self.0.next_u64())
+    }
+
     /// A number below `bound`, which is not 0.
     pub(crate) fn below(&mut self, bound: u64) -> u64 {
         assert!(bound > 0, "nothing is below 0");

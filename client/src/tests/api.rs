@@ -11,7 +11,7 @@ use bytes::Bytes;
 use dohle_wire::ErrorCode;
 use dohle_wire::id::{Offset, Timestamp};
 
-use super::broker::{Broker, Fault, PORT};
+use super::broker::{Broker, Fault, PORT, Served};
 use super::producer::Turning;
 use crate::api::{Admin, Consumer, Disconnected, FrameRead, FrameWrite, Producer, Runtime};
 use crate::config::{AdminConfig, ConsumerConfig, ProducerConfig};
@@ -144,8 +144,26 @@ impl FrameWrite for Write {
             }
             inner.broker.serve(self.node, frame.content())
         };
-        if let Some((answer, wait)) = served {
-            self.desk.sleep(wait).await;
+        let answer = match served {
+            Served::Silence => None,
+            Served::Answer(answer, wait) => {
+                self.desk.sleep(wait).await;
+                Some(answer)
+            }
+            Served::Parked(ticket) => loop {
+                let ready = {
+                    let mut inner = self.desk.0.lock().expect("alone");
+                    let now = inner.now;
+                    inner.broker.groups.tick(now);
+                    inner.broker.groups.take(ticket)
+                };
+                if ready.is_some() {
+                    break ready;
+                }
+                self.desk.sleep(Duration::from_millis(1)).await;
+            },
+        };
+        if let Some(answer) = answer {
             let mut pipe = self.pipe.lock().expect("alone");
             pipe.frames.push_back(answer);
             pipe.waker.take().into_iter().for_each(Waker::wake);

@@ -10,9 +10,23 @@ use std::time::Duration;
 use bytes::Bytes;
 use dohle_wire::header::encode_response_header;
 use dohle_wire::id::{LeaderEpoch, Offset, Uuid};
+use dohle_wire::message::find_coordinator_response::Coordinator as FoundCoordinator;
 use dohle_wire::message::*;
 use dohle_wire::record::{Codecs, NoCodecs, RawBatch, RecordIter, patch};
 use dohle_wire::{ApiKey, ErrorCode, Message, Reader, RequestHeader, Writer};
+
+use super::coordinator::{Coordinator, Place, Ticket};
+
+/// What becomes of a request.
+#[derive(Debug)]
+pub(crate) enum Served {
+    /// It wants no answer.
+    Silence,
+    /// The answer, and how long it takes.
+    Answer(Bytes, Duration),
+    /// The answer comes from [`Coordinator::take`] with this number.
+    Parked(u64),
+}
 
 /// What a broker remembers of a producer in one partition.
 #[derive(Clone, Debug)]
@@ -47,6 +61,11 @@ impl Log {
             aborted: Vec::new(),
             producers: BTreeMap::new(),
         }
+    }
+
+    /// A log without records.
+    pub(crate) fn empty(leader: i32) -> Self {
+        Self::new(leader)
     }
 
     pub(crate) fn end(&self) -> i64 {
@@ -161,6 +180,7 @@ pub(crate) struct Broker {
     /// What was asked, in order.
     pub(crate) asked: Vec<(i32, ApiKey, i16)>,
     pub(crate) auto_create: bool,
+    pub(crate) groups: Coordinator,
     next_id: u128,
     next_producer: i64,
 }
@@ -180,6 +200,7 @@ impl Broker {
             forbidden: Vec::new(),
             asked: Vec::new(),
             auto_create: false,
+            groups: Coordinator::default(),
             next_id: 1000,
             next_producer: 70,
         }
@@ -200,8 +221,8 @@ impl Broker {
         self.asked.iter().filter(|(_, asked, _)| *asked == key).count()
     }
 
-    /// The answer to a request and how long it takes, or nothing if the request wants no answer.
-    pub(crate) fn serve(&mut self, node: i32, frame: Bytes) -> Option<(Bytes, Duration)> {
+    /// Serves a request.
+    pub(crate) fn serve(&mut self, node: i32, frame: Bytes) -> Served {
         let mut reader = Reader::new(frame);
         let header = RequestHeader::decode(&mut reader).expect("a request header");
         let key = ApiKey::from_code(header.api_key).expect("a known request");
@@ -211,7 +232,7 @@ impl Broker {
         encode_response_header(&mut writer, key, version, header.correlation_id);
         if key == ApiKey::ApiVersions {
             self.versions(&mut writer, version);
-            return Some((writer.into_bytes().expect("bytes"), Duration::ZERO));
+            return Served::Answer(writer.into_bytes().expect("bytes"), Duration::ZERO);
         }
         let mut wait = Duration::ZERO;
         assert!(version <= self.range(key).expect("a served request").1, "{key} {version}");
@@ -238,7 +259,7 @@ impl Broker {
                 let acks = request.acks;
                 let answer = self.produce(node, request);
                 if acks == 0 {
-                    return None;
+                    return Served::Silence;
                 }
                 answer.encode(&mut writer, version)
             }
@@ -260,10 +281,60 @@ impl Broker {
             ApiKey::CreateTopics => {
                 self.create_topics(read(r, version)).encode(&mut writer, version)
             }
-            other => panic!("{other} is not served"),
+            ApiKey::FindCoordinator => {
+                self.find_coordinator(version, read(r, version)).encode(&mut writer, version)
+            }
+            other => {
+                let ticket = Ticket::new(key, version, header.correlation_id);
+                let place = Place { node, topics: &self.topics };
+                let groups = &mut self.groups;
+                return match other {
+                    ApiKey::JoinGroup => groups.join(&place, ticket, read(r, version)),
+                    ApiKey::SyncGroup => groups.sync(&place, ticket, read(r, version)),
+                    ApiKey::Heartbeat => groups.heartbeat(&place, ticket, &read(r, version)),
+                    ApiKey::LeaveGroup => groups.leave(&place, ticket, &read(r, version)),
+                    ApiKey::OffsetCommit => groups.commit(&place, ticket, read(r, version)),
+                    ApiKey::OffsetFetch => groups.fetch(&place, ticket, read(r, version)),
+                    ApiKey::ConsumerGroupHeartbeat => groups.beat(&place, ticket, read(r, version)),
+                    other => panic!("{other} is not served"),
+                };
+            }
         };
         answered.expect("a good answer");
-        Some((writer.into_bytes().expect("bytes"), wait))
+        Served::Answer(writer.into_bytes().expect("bytes"), wait)
+    }
+
+    fn find_coordinator(
+        &self,
+        version: i16,
+        request: FindCoordinatorRequest,
+    ) -> FindCoordinatorResponse {
+        let key = request.coordinator_keys.into_iter().next().unwrap_or(request.key);
+        let (code, node) = match self.groups.node {
+            0 => (ErrorCode::CoordinatorNotAvailable, -1),
+            node => (ErrorCode::None, node),
+        };
+        let port = i32::from(PORT) + node;
+        if version < 4 {
+            return FindCoordinatorResponse {
+                error_code: code.code(),
+                node_id: node,
+                host: "node".to_owned(),
+                port,
+                ..FindCoordinatorResponse::default()
+            };
+        }
+        FindCoordinatorResponse {
+            coordinators: vec![FoundCoordinator {
+                key,
+                node_id: node,
+                host: "node".to_owned(),
+                port,
+                error_code: code.code(),
+                ..FoundCoordinator::default()
+            }],
+            ..FindCoordinatorResponse::default()
+        }
     }
 
     fn range(&self, key: ApiKey) -> Option<(i16, i16)> {
@@ -275,6 +346,14 @@ impl Broker {
             ApiKey::ListOffsets,
             ApiKey::Fetch,
             ApiKey::CreateTopics,
+            ApiKey::FindCoordinator,
+            ApiKey::JoinGroup,
+            ApiKey::SyncGroup,
+            ApiKey::Heartbeat,
+            ApiKey::LeaveGroup,
+            ApiKey::OffsetCommit,
+            ApiKey::OffsetFetch,
+            ApiKey::ConsumerGroupHeartbeat,
         ];
         let (oldest, newest) = key.versions().filter(|_| served.contains(&key))?;
         Some((oldest, self.newest.get(&key).copied().unwrap_or(newest)))

@@ -28,7 +28,7 @@ fn at(partition: i32) -> TopicPartition {
     TopicPartition::new("t", partition)
 }
 
-fn batch(values: &[&str], build: impl FnOnce(BatchBuilder) -> BatchBuilder) -> RawBatch {
+pub(super) fn batch(values: &[&str], build: impl FnOnce(BatchBuilder) -> BatchBuilder) -> RawBatch {
     let mut builder = BatchBuilder::new(Offset(0));
     for (value, time) in values.iter().zip(100..) {
         let header = Header { key: b"h", value: Some(b"v") };
@@ -72,7 +72,7 @@ fn poll(world: &mut World<Consumer>, max_records: usize) -> (String, Vec<Consume
                 values.extend(records.into_iter().map(|record| text(record.value).expect("text")));
             }
             Effect::Failed { error, .. } => errors.push(error),
-            Effect::Net(effect) => panic!("{effect:?}"),
+            other @ (Effect::Net(_) | Effect::Group(_)) => panic!("{other:?}"),
         }
     }
     (values, errors)

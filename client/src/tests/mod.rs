@@ -6,6 +6,8 @@ mod broker;
 mod consumer;
 mod group_broker;
 mod groups;
+mod coordinator;
+mod group;
 mod producer;
 mod random;
 mod world;

@@ -6,7 +6,7 @@ use std::time::Duration;
 use bytes::Bytes;
 use dohle_wire::id::Timestamp;
 
-use super::broker::{Broker, PORT};
+use super::broker::{Broker, PORT, Served};
 use crate::machine::{ConnId, Fx, Machine, NetEffect, NetInput, Now};
 
 /// An effect that may be about connections.
@@ -60,13 +60,23 @@ struct Conn {
     /// The machine still has it.
     open: bool,
     requests: VecDeque<Bytes>,
-    /// Answers, and when each is there.
-    answers: VecDeque<(Duration, Bytes)>,
+    answers: VecDeque<Pending>,
+}
+
+/// An answer on its way.
+enum Pending {
+    /// It is there at this time.
+    At(Duration, Bytes),
+    /// The broker holds it back.
+    Parked(u64),
 }
 
 impl Conn {
-    fn has_answer(&self, now: Duration) -> bool {
-        self.answers.front().is_some_and(|(at, _)| *at <= now)
+    fn has_answer(&self, now: Duration, broker: &Broker) -> bool {
+        self.answers.front().is_some_and(|pending| match pending {
+            Pending::At(at, _) => *at <= now,
+            Pending::Parked(ticket) => broker.groups.is_ready(*ticket),
+        })
     }
 }
 
@@ -145,7 +155,8 @@ impl<M: Machine<Effect: Split>, B: Serve> World<M, B> {
     /// Connections on which something can happen.
     pub(crate) fn busy(&self) -> Vec<ConnId> {
         let busy = self.conns.iter().filter(|(_, conn)| {
-            (conn.open && (!conn.up || conn.has_answer(self.now))) || !conn.requests.is_empty()
+            (conn.open && (!conn.up || conn.has_answer(self.now, &self.broker)))
+                || !conn.requests.is_empty()
         });
         busy.map(|(id, _)| *id).collect()
     }
@@ -159,8 +170,13 @@ impl<M: Machine<Effect: Split>, B: Serve> World<M, B> {
     pub(crate) fn serve(&mut self, id: ConnId) -> bool {
         let conn = self.conns.get_mut(&id).expect("a connection");
         let Some(request) = conn.requests.pop_front() else { return false };
-        if let Some((answer, wait)) = self.broker.serve(conn.node, request) {
-            conn.answers.push_back((self.now + wait, answer));
+        self.broker.groups.tick(self.now);
+        match self.broker.serve(conn.node, request) {
+            Served::Silence => {}
+            Served::Answer(answer, wait) => {
+                conn.answers.push_back(Pending::At(self.now + wait, answer));
+            }
+            Served::Parked(ticket) => conn.answers.push_back(Pending::Parked(ticket)),
         }
         true
     }
@@ -181,10 +197,13 @@ impl<M: Machine<Effect: Split>, B: Serve> World<M, B> {
             }
             return true;
         }
-        if !conn.has_answer(self.now) {
+        if !conn.has_answer(self.now, &self.broker) {
             return false;
         }
-        let (_, bytes) = conn.answers.pop_front().expect("just seen");
+        let bytes = match conn.answers.pop_front().expect("just seen") {
+            Pending::At(_, bytes) => bytes,
+            Pending::Parked(ticket) => self.broker.groups.take(ticket).expect("just seen"),
+        };
         self.input(NetInput::Frame { conn: id, bytes });
         true
     }
@@ -228,7 +247,11 @@ impl<M: Machine<Effect: Split>, B: Serve> World<M, B> {
     /// When the next answer that the broker held back is there.
     fn next_answer(&self) -> Option<Duration> {
         let open = self.conns.values().filter(|conn| conn.open);
-        open.filter_map(|conn| conn.answers.front()).map(|(at, _)| *at).min()
+        let answers = open.filter_map(|conn| match conn.answers.front()? {
+            Pending::At(at, _) => Some(*at),
+            Pending::Parked(_) => None,
+        });
+        answers.chain(self.broker.groups.deadline().filter(|at| *at > self.now)).min()
     }
 
     /// Lets time pass, with everything that happens meanwhile.
@@ -241,6 +264,7 @@ impl<M: Machine<Effect: Split>, B: Serve> World<M, B> {
             match (deadline, answer) {
                 (at, Some(answer)) if answer <= end && at.is_none_or(|at| answer <= at) => {
                     self.now = self.now.max(answer);
+                    self.broker.groups.tick(self.now);
                 }
                 (Some(at), _) if at <= end => {
                     self.wait();
@@ -250,6 +274,7 @@ impl<M: Machine<Effect: Split>, B: Serve> World<M, B> {
             self.settle();
         }
         self.now = end;
+        self.broker.groups.tick(self.now);
         self.input(M::tick());
         self.settle();
     }

@@ -159,6 +159,7 @@ impl Reader {
                     self.seek(now, partition, start, fx);
                 }
                 Effect::Net(_) => unreachable!("the shell carries these out"),
+                Effect::Group(_) => unreachable!("this reader is a member of no group"),
             }
         }
     }

@@ -37,6 +37,9 @@ pub(crate) enum Peer {
     Node(NodeId),
     /// One of `bootstrap.servers`, by its place in the list.
     Seed(usize),
+    /// A broker as the coordinator of a group. It has a connection of its own: a broker holds
+    /// requests to join back, and what came behind them on the same connection would wait too.
+    Coordinator(NodeId),
 }
 
 /// What happened to a request of the machine.
@@ -136,6 +139,12 @@ impl<T: Clone> Cluster<T> {
         &mut self.rng
     }
 
+    /// The wait before the next attempt, after so many failures.
+    pub(crate) fn retry_wait(&mut self, failures: u32) -> Duration {
+        let (first, max) = (self.config.retry_backoff, self.config.retry_backoff_max);
+        self.rng.backoff(first, max, failures)
+    }
+
     /// What is wanted of connections since the last call.
     pub(crate) fn take_effects(&mut self) -> std::vec::Drain<'_, NetEffect> {
         self.effects.drain(..)
@@ -222,11 +231,13 @@ impl<T: Clone> Cluster<T> {
     /// Any broker that takes requests now, one with little to do. If there is none a connection is
     /// started, to a broker that metadata named or else to a bootstrap server.
     pub(crate) fn any_ready(&mut self, now: Now) -> Option<Peer> {
-        let ready = self.conns.values().filter(|conn| {
+        let for_any = |conn: &&Conn<T>| !matches!(conn.peer, Peer::Coordinator(_));
+        let ready = self.conns.values().filter(for_any).filter(|conn| {
             conn.stage == Stage::Ready && !self.peers.is_throttled(conn.peer, now.mono)
         });
         let best = ready.min_by_key(|conn| (conn.sent.len(), conn.peer)).map(|conn| conn.peer);
-        if best.is_none() && self.conns.values().all(|conn| conn.stage == Stage::Ready) {
+        let mut others = self.conns.values().filter(for_any);
+        if best.is_none() && others.all(|conn| conn.stage == Stage::Ready) {
             let draw = self.rng.below(u64::MAX);
             if let Some(peer) = self.peers.to_try(now.mono, draw) {
                 self.connect(now, peer);
@@ -253,6 +264,19 @@ impl<T: Clone> Cluster<T> {
         self.send_for(now, peer, version, request, tag.map(Purpose::Machine))
     }
 
+    /// Sends a request that the broker may hold back for `patience`.
+    pub(crate) fn send_patiently<R: Request>(
+        &mut self,
+        now: Now,
+        (peer, version): (Peer, i16),
+        request: &R,
+        tag: T,
+        patience: Duration,
+    ) -> Result<(), SendError> {
+        let until = now.mono.saturating_add(patience.max(self.config.request_timeout));
+        self.send_until(now, (peer, version), request, Some((Purpose::Machine(tag), until)))
+    }
+
     fn send_for<R: Request>(
         &mut self,
         now: Now,
@@ -261,15 +285,35 @@ impl<T: Clone> Cluster<T> {
         request: &R,
         purpose: Option<Purpose<T>>,
     ) -> Result<(), SendError> {
-        let id = self.peers.conn(peer).ok_or(SendError::NotReady)?;
-        let conn = self.conns.get_mut(&id).ok_or(SendError::NotReady)?;
         let deadline = now.mono.saturating_add(self.config.request_timeout);
         let purpose = purpose.map(|purpose| (purpose, deadline));
+        self.send_until(now, (peer, version), request, purpose)
+    }
+
+    fn send_until<R: Request>(
+        &mut self,
+        now: Now,
+        (peer, version): (Peer, i16),
+        request: &R,
+        purpose: Option<(Purpose<T>, Duration)>,
+    ) -> Result<(), SendError> {
+        let id = self.peers.conn(peer).ok_or(SendError::NotReady)?;
+        let conn = self.conns.get_mut(&id).ok_or(SendError::NotReady)?;
         let frame = conn
             .request(now.mono, &self.config.client_id, (version, request), purpose)
             .map_err(SendError::Encode)?;
         self.effects.push(NetEffect::Transmit { conn: id, frame });
         Ok(())
+    }
+
+    /// Where a coordinator is.
+    pub(crate) fn learn(&mut self, coordinator: NodeId, host: &str, port: u16) {
+        self.peers.learn(Peer::Coordinator(coordinator), host, port);
+    }
+
+    /// Whether there is an address to connect to.
+    pub(crate) fn knows(&self, peer: Peer) -> bool {
+        self.peers.knows(peer)
     }
 
     /// A broker wants to be left alone for a while.

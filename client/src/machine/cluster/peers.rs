@@ -66,6 +66,17 @@ impl Peers {
         self.0.get(&peer).is_some_and(|state| state.is_free(now))
     }
 
+    pub(super) fn knows(&self, peer: Peer) -> bool {
+        self.0.contains_key(&peer)
+    }
+
+    /// The address of a peer, for the next connection.
+    pub(super) fn learn(&mut self, peer: Peer, host: &str, port: u16) {
+        let state = self.0.entry(peer).or_insert_with(|| State::new(host.into(), port));
+        state.host = host.into();
+        state.port = port;
+    }
+
     pub(super) fn is_throttled(&self, peer: Peer, now: Duration) -> bool {
         self.0.get(&peer).is_some_and(|state| state.throttled_until > now)
     }
@@ -107,7 +118,11 @@ impl Peers {
     /// can be tried now (KIP-899). `draw` is a random number.
     pub(super) fn to_try(&self, now: Duration, draw: u64) -> Option<Peer> {
         let free = |want_seed: bool| -> Vec<Peer> {
-            let of_kind = |peer: &Peer| matches!(peer, Peer::Seed(_)) == want_seed;
+            let of_kind = |peer: &Peer| match peer {
+                Peer::Seed(_) => want_seed,
+                Peer::Node(_) => !want_seed,
+                Peer::Coordinator(_) => false,
+            };
             let free = self.0.iter().filter(|(peer, state)| of_kind(peer) && state.is_free(now));
             free.map(|(peer, _)| *peer).collect()
         };

@@ -1,6 +1,6 @@
 //! When to fetch metadata, of which topics; and taking it over.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -19,6 +19,8 @@ pub(super) struct Refresh {
     auto_create: bool,
     /// Topics of interest, with the time of their last use.
     topics: BTreeMap<Arc<str>, Duration>,
+    /// All topics are of interest.
+    all: bool,
     wanted: bool,
     /// Asked for after the request under way was sent, whose answer may be older than the reason.
     wanted_again: bool,
@@ -34,6 +36,7 @@ impl Refresh {
         Self {
             auto_create,
             topics: BTreeMap::new(),
+            all: false,
             wanted: false,
             wanted_again: false,
             in_flight: false,
@@ -127,6 +130,15 @@ impl<T: Clone> Cluster<T> {
         names.iter().for_each(|name| self.want_topic(now, name));
     }
 
+    /// Whether all topics of the cluster are of interest.
+    pub(crate) const fn want_all(&mut self, now: Now, all: bool) {
+        if all && !self.refresh.all {
+            self.refresh.want();
+            self.refresh.not_before = now.mono;
+        }
+        self.refresh.all = all;
+    }
+
     pub(super) fn fetch_metadata(&mut self, now: Now) {
         if !self.refresh.is_due(now.mono, &self.config) {
             return;
@@ -142,8 +154,10 @@ impl<T: Clone> Cluster<T> {
             name: Some(name.to_string()),
             ..MetadataRequestTopic::default()
         });
+        // Version 0 has no null: there an empty list asks for all.
+        let all = if version == 0 { Some(Vec::new()) } else { None };
         let request = MetadataRequest {
-            topics: Some(topics.collect()),
+            topics: if self.refresh.all { all } else { Some(topics.collect()) },
             // Versions before 4 cannot say that nothing is to be created.
             allow_auto_topic_creation: self.refresh.auto_create || version < 4,
             ..MetadataRequest::default()
@@ -174,11 +188,18 @@ impl<T: Clone> Cluster<T> {
         if error != ErrorCode::None || answer.brokers.is_empty() {
             return self.refresh.failed(now.mono, &self.config, &mut self.rng);
         }
+        let names = answer.topics.iter().filter_map(|topic| topic.name.clone());
+        let names: BTreeSet<String> = names.collect();
         self.view.apply(answer);
-        self.view.topics.retain(|name, _| self.refresh.topics.contains_key(name));
-        let settled = self.refresh.topics.keys().all(|name| {
-            self.view.topics.get(name).is_some_and(|topic| !topic.error.is_retriable())
-        });
+        if self.refresh.all {
+            self.view.topics.retain(|name, _| names.contains(&**name));
+        } else {
+            self.view.topics.retain(|name, _| self.refresh.topics.contains_key(name));
+        }
+        let settled = self.refresh.all
+            || self.refresh.topics.keys().all(|name| {
+                self.view.topics.get(name).is_some_and(|topic| !topic.error.is_retriable())
+            });
         self.refresh.succeeded(now.mono, settled, &self.config, &mut self.rng);
         self.follow_view();
         self.leave_seeds(now);

@@ -25,7 +25,7 @@ impl Consumer {
     pub(super) fn fetch(&mut self, now: Now) {
         let mut by_node: BTreeMap<NodeId, BTreeMap<TopicPartition, Wanted>> = BTreeMap::new();
         let mut served: BTreeSet<NodeId> = BTreeSet::new();
-        let awake = self.parts.iter().filter(|(_, part)| !part.paused);
+        let awake = self.parts.iter().filter(|(_, part)| !part.is_silent());
         let awake: Vec<TopicPartition> = awake.map(|(at, _)| at.clone()).collect();
         for at in awake {
             let part = &self.parts[&at];
@@ -155,8 +155,12 @@ impl Consumer {
             // A follower may be behind: only the leader knows what is out of range.
             ErrorCode::OffsetOutOfRange if part.preferred.take().is_some() => {}
             ErrorCode::OffsetOutOfRange => match reset {
-                AutoOffsetReset::Earliest => part.position = Position::Start(Start::Earliest),
-                AutoOffsetReset::Latest => part.position = Position::Start(Start::Latest),
+                AutoOffsetReset::Earliest
+                | AutoOffsetReset::Latest
+                | AutoOffsetReset::ByDuration(_) => {
+                    part.position = Position::Start(Start::Reset);
+                    self.start_all(now);
+                }
                 AutoOffsetReset::None => part.fail(ConsumeError::OffsetOutOfRange(position)),
             },
             code if code.is_retriable() || code == ErrorCode::UnknownServerError => {
@@ -182,6 +186,9 @@ impl Consumer {
         part.trouble = None;
         let known = |offset: i64| (offset >= 0).then_some(Offset(offset));
         part.high_watermark = known(data.high_watermark).or(part.high_watermark);
+        if committed_only {
+            part.last_stable = known(data.last_stable_offset).or(part.last_stable);
+        }
         part.log_start = known(data.log_start_offset).or(part.log_start);
         let Some(Records::Bytes(bytes)) = data.records.filter(|records| !records.is_empty()) else {
             return;

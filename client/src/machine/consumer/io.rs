@@ -6,7 +6,8 @@ use dohle_wire::id::{LeaderEpoch, Offset, Timestamp};
 use dohle_wire::record::TimestampType;
 use thiserror::Error;
 
-use crate::machine::{NetEffect, NetInput, TopicPartition};
+use crate::machine::group::{Call, GroupEffect, Subscription};
+use crate::machine::{NetEffect, NetInput, Token, TopicPartition};
 
 /// Where to start reading a partition.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
@@ -22,6 +23,8 @@ pub enum Start {
     Timestamp(Timestamp),
     /// As `auto.offset.reset` says.
     Reset,
+    /// At the offset that the group has committed; without one, as `auto.offset.reset` says.
+    Committed,
 }
 
 /// What a consumer reacts to.
@@ -30,19 +33,36 @@ pub enum Input {
     /// Something happened to a connection.
     Net(NetInput),
     /// Read exactly these partitions. A partition that is read already keeps its position, unless
-    /// its start is not [`Start::Reset`].
+    /// its start is not [`Start::Reset`]. A group is left at once, without a commit.
     Assign(Vec<(TopicPartition, Start)>),
     /// Read a partition from elsewhere. What was fetched of it is dropped.
     Seek(TopicPartition, Start),
     /// Do not give out records of a partition, or do so again.
     Pause(TopicPartition, bool),
+    /// Read, as a member of the group, what is subscribed to. What was assigned by hand is dropped.
+    Subscribe(Subscription),
+    /// Give up what was subscribed to, and leave the group.
+    Unsubscribe,
+    /// The application begins to wait for records, so it is done with all it has got before; or it
+    /// ends to wait without taking any. [`Self::Poll`] implies both.
+    Wait(bool),
+    /// The application has heard of the last rebalance. A poll implies it.
+    Acknowledge,
+    /// Ask the group, or the leaders; ends with [`GroupEffect::Done`].
+    Call {
+        /// Comes back with the result.
+        token: Token,
+        /// The question.
+        call: Call,
+    },
     /// Give out up to this many records. Without any at hand nothing is given out: poll again when
     /// [`super::Consumer::has_records`].
     Poll {
         /// Most records.
         max_records: usize,
     },
-    /// Close all connections.
+    /// Leave the group at once, without a commit, and close all connections. The group hears of it
+    /// as long as the driver goes on for a moment.
     Close,
     /// The deadline passed.
     Tick,
@@ -59,6 +79,8 @@ impl From<NetInput> for Input {
 pub enum Effect {
     /// Something about connections.
     Net(NetEffect),
+    /// Something about the group.
+    Group(GroupEffect),
     /// Records of one partition, in the order of their offsets.
     Records {
         /// The partition.

@@ -12,6 +12,8 @@
 mod buffer;
 mod fetch;
 mod io;
+mod lookup;
+mod member;
 mod offsets;
 mod session;
 
@@ -20,16 +22,18 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use dohle_wire::ErrorCode;
-use dohle_wire::id::{LeaderEpoch, NodeId, Offset};
+use dohle_wire::id::{LeaderEpoch, NodeId, Offset, Timestamp};
 use dohle_wire::record::Codecs;
 
 pub use self::io::{ConsumeError, ConsumedRecord, Effect, Input, Start};
 
 use self::buffer::{Buffer, Reading};
+use self::lookup::Lookups;
 use self::session::Session;
 use super::cluster::{Cluster, ClusterView, Event};
+use super::group::{Ask, Group, OffsetAndMetadata};
 use super::time::Earliest;
-use super::{Deadline, Fx, Machine, Now, TopicPartition, Trouble};
+use super::{Deadline, Fx, Machine, Now, Token, TopicPartition, Trouble};
 use crate::config::{AutoOffsetReset, ConfigError, ConsumerConfig};
 
 /// What a request was for: the partitions, each with the generation of its position.
@@ -39,6 +43,16 @@ enum Tag {
     Offsets(Vec<(TopicPartition, u64)>),
     /// Records, from this broker.
     Fetch(NodeId, BTreeMap<TopicPartition, u64>),
+    /// Offsets that somebody asked for.
+    Lookup(Token, Vec<TopicPartition>),
+    /// Something of the group.
+    Group(Ask),
+}
+
+impl From<Ask> for Tag {
+    fn from(ask: Ask) -> Self {
+        Self::Group(ask)
+    }
 }
 
 /// Where the reading of a partition is.
@@ -59,6 +73,10 @@ struct Part {
     /// Changes with each seek, so that answers to older requests are recognised.
     generation: u64,
     paused: bool,
+    /// It is being given up.
+    held: bool,
+    /// How far records were given out, or where reading began.
+    given: Option<OffsetAndMetadata>,
     buffer: Option<Buffer>,
     /// An error to be given out.
     error: Option<ConsumeError>,
@@ -69,6 +87,8 @@ struct Part {
     /// Why it cannot be read at the moment, if a broker said so.
     trouble: Option<ErrorCode>,
     high_watermark: Option<Offset>,
+    /// Where undecided transactions begin, if only committed records are read.
+    last_stable: Option<Offset>,
     log_start: Option<Offset>,
     /// A replica that the leader recommends, until this time (KIP-392).
     preferred: Option<(NodeId, Duration)>,
@@ -80,6 +100,8 @@ impl Part {
             position: Position::Start(start),
             generation,
             paused: false,
+            held: false,
+            given: None,
             buffer: None,
             error: None,
             asking: false,
@@ -87,6 +109,7 @@ impl Part {
             not_before: Duration::ZERO,
             trouble: None,
             high_watermark: None,
+            last_stable: None,
             log_start: None,
             preferred: None,
         }
@@ -97,9 +120,14 @@ impl Part {
         self.error = Some(error);
     }
 
+    /// Whether nothing of it is given out.
+    const fn is_silent(&self) -> bool {
+        self.paused || self.held
+    }
+
     fn has_news(&self) -> bool {
         let has_records = self.buffer.as_ref().is_some_and(Buffer::has_records);
-        !self.paused && (has_records || self.error.is_some())
+        !self.is_silent() && (has_records || self.error.is_some())
     }
 }
 
@@ -116,6 +144,12 @@ pub struct Consumer {
     /// Brokers with a fetch under way.
     fetching: BTreeMap<NodeId, ()>,
     next_generation: u64,
+    group: Option<Group>,
+    lookups: Lookups,
+    /// Effects for the application, until the end of the step.
+    told: Vec<Effect>,
+    /// Leaving the group, on the way to being closed.
+    closing: bool,
     closed: bool,
     last_step: Duration,
 }
@@ -139,9 +173,16 @@ impl Consumer {
     ) -> Result<Self, ConfigError> {
         config.validate()?;
         let auto_create = config.allow_auto_create_topics;
+        let mut cluster = Cluster::new(config.connection.clone(), auto_create, seed);
+        let config = Arc::new(config);
+        let draw = cluster.rng().bits();
         Ok(Self {
-            cluster: Cluster::new(config.connection.clone(), auto_create, seed),
-            config: Arc::new(config),
+            group: Group::new(Arc::clone(&config), draw),
+            lookups: Lookups::default(),
+            told: Vec::new(),
+            closing: false,
+            cluster,
+            config,
             codecs,
             parts: BTreeMap::new(),
             order: VecDeque::new(),
@@ -165,7 +206,9 @@ impl Consumer {
 
     /// Whether a poll would give out records or an error.
     pub fn has_records(&self) -> bool {
-        self.parts.values().any(Part::has_news)
+        let told = self.group.as_ref().is_some_and(Group::is_told);
+        let news = self.group.as_ref().is_some_and(Group::has_news);
+        news || (!told && self.parts.values().any(Part::has_news))
     }
 
     /// Offset of the next record of a partition to be given out; `None` while it is not known yet,
@@ -217,27 +260,35 @@ impl Consumer {
             let part = kept.unwrap_or_else(|| Part::new(start, self.generation()));
             self.parts.insert(at, part);
         }
-        let parts = &self.parts;
-        self.order.retain(|at| parts.get(at).is_some_and(|part| part.buffer.is_some()));
-        let topics = self.parts.keys().map(|at| Arc::clone(&at.topic));
-        self.cluster
-            .only_topics(now, topics.collect::<std::collections::BTreeSet<_>>().into_iter());
-        self.start_all();
+        self.assigned(now);
     }
 
-    fn on_seek(&mut self, at: &TopicPartition, start: Start) {
+    /// The assignment has changed.
+    fn assigned(&mut self, now: Now) {
+        let parts = &self.parts;
+        self.order.retain(|at| parts.get(at).is_some_and(|part| part.buffer.is_some()));
+        self.follow_topics(now);
+        self.start_all(now);
+    }
+
+    fn on_seek(&mut self, now: Now, at: &TopicPartition, start: Start) {
         let generation = self.generation();
         if let Some(part) = self.parts.get_mut(at) {
-            *part = Part { paused: part.paused, ..Part::new(start, generation) };
+            *part = Part { paused: part.paused, held: part.held, ..Part::new(start, generation) };
         }
         self.order.retain(|other| other != at);
-        self.start_all();
+        self.start_all(now);
     }
 
     /// Settles the positions for which no broker has to be asked.
-    fn start_all(&mut self) {
+    fn start_all(&mut self, now: Now) {
+        let has_group = self.group.is_some();
         for part in self.parts.values_mut() {
-            let Position::Start(start) = part.position else { continue };
+            let start = match part.position {
+                Position::Start(Start::Committed) if !has_group => Start::Reset,
+                Position::Start(start) => start,
+                Position::At(_) | Position::Failed => continue,
+            };
             match (start, self.config.auto_offset_reset) {
                 (Start::Offset(offset), _) => part.position = Position::At(offset),
                 (Start::Reset, AutoOffsetReset::None) => part.fail(ConsumeError::NoPosition),
@@ -247,13 +298,18 @@ impl Consumer {
                 (Start::Reset, AutoOffsetReset::Latest) => {
                     part.position = Position::Start(Start::Latest);
                 }
-                (Start::Earliest | Start::Latest | Start::Timestamp(_), _) => {}
+                (Start::Reset, AutoOffsetReset::ByDuration(span)) => {
+                    let span = i64::try_from(span.as_millis()).unwrap_or(i64::MAX);
+                    let then = Timestamp(now.wall.0.saturating_sub(span).max(0));
+                    part.position = Position::Start(Start::Timestamp(then));
+                }
+                (Start::Earliest | Start::Latest | Start::Timestamp(_) | Start::Committed, _) => {}
             }
         }
     }
 
     fn on_poll(&mut self, max_records: usize, fx: &mut Fx<Effect>) {
-        for (at, part) in self.parts.iter_mut().filter(|(_, part)| !part.paused) {
+        for (at, part) in self.parts.iter_mut().filter(|(_, part)| !part.is_silent()) {
             if let Some(error) = part.error.take() {
                 fx.push(Effect::Failed { partition: at.clone(), error });
             }
@@ -266,14 +322,18 @@ impl Consumer {
             }
             let at = self.order.pop_front().expect("as often as there are entries");
             let part = self.parts.get_mut(&at).expect("only assigned partitions are in order");
-            let buffer = part.buffer.as_mut().expect("only partitions with records are in order");
-            if part.paused {
+            if part.is_silent() {
                 self.order.push_back(at);
                 continue;
             }
+            let buffer = part.buffer.as_mut().expect("only partitions with records are in order");
             let records = buffer.take(left, &reading);
             left -= records.len();
-            if !records.is_empty() {
+            if let Some(last) = records.last() {
+                part.given = Some(OffsetAndMetadata {
+                    leader_epoch: Some(last.leader_epoch).filter(|epoch| epoch.0 >= 0),
+                    ..OffsetAndMetadata::at(last.offset.plus(1))
+                });
                 fx.push(Effect::Records { partition: at.clone(), records });
             }
             if let Some(error) = buffer.take_error() {
@@ -294,10 +354,19 @@ impl Consumer {
         while let Some(event) = self.cluster.next_event() {
             match event {
                 Event::Metadata => self.on_metadata(),
+                Event::Lost { tag: Tag::Group(ask) } => {
+                    let group = self.group.as_mut().expect("only a group asks for a group");
+                    group.on_lost(now, &mut self.cluster, &ask);
+                }
                 Event::Lost { tag } => self.on_lost(now, &tag),
                 Event::Answer(answer) => match &answer.tag {
                     Tag::Offsets(_) => self.on_offsets(now, &answer),
                     Tag::Fetch(..) => self.on_fetched(now, &answer),
+                    Tag::Lookup(..) => self.on_looked_up(now, &answer),
+                    Tag::Group(ask) => {
+                        let group = self.group.as_mut().expect("only a group asks for a group");
+                        group.on_answer(now, &mut self.cluster, ask, &answer);
+                    }
                 },
             }
         }
@@ -305,6 +374,9 @@ impl Consumer {
 
     /// Fails partitions of topics that the broker refuses for good.
     fn on_metadata(&mut self) {
+        if let Some(group) = &mut self.group {
+            group.look(&self.cluster);
+        }
         let view = self.cluster.view();
         for (at, part) in &mut self.parts {
             let code = view.topics.get(&at.topic).map_or(ErrorCode::None, |topic| topic.error);
@@ -317,6 +389,8 @@ impl Consumer {
 
     fn on_lost(&mut self, now: Now, tag: &Tag) {
         match tag {
+            Tag::Group(_) => {}
+            Tag::Lookup(token, asked) => self.lookup_again(now, *token, asked),
             Tag::Offsets(asked) => {
                 for (at, generation) in asked {
                     self.rest(now, at, *generation);
@@ -390,27 +464,46 @@ impl Machine for Consumer {
         self.last_step = now.mono;
         match input {
             Input::Net(input) => self.cluster.on_net(now, input),
-            Input::Assign(assignment) => self.on_assign(now, assignment),
-            Input::Seek(at, start) => self.on_seek(&at, start),
+            Input::Assign(assignment) => {
+                if let Some(group) = &mut self.group {
+                    group.abandon(now, &mut self.cluster);
+                }
+                self.on_assign(now, assignment);
+            }
+            Input::Subscribe(subscription) => self.on_subscribe(now, subscription),
+            Input::Unsubscribe => self.on_unsubscribe(now),
+            Input::Wait(waits) => self.on_wait(now, waits),
+            Input::Acknowledge => self.on_acknowledge(now),
+            Input::Call { token, call } => self.on_call(now, token, call),
+            Input::Seek(at, start) => self.on_seek(now, &at, start),
             Input::Pause(at, paused) => {
                 if let Some(part) = self.parts.get_mut(&at) {
                     part.paused = paused;
                 }
             }
-            Input::Poll { max_records } => self.on_poll(max_records, fx),
-            Input::Close => {
-                self.closed = true;
-                self.cluster.close(now);
+            Input::Poll { max_records } => {
+                self.on_wait(now, true);
+                if !self.tell_group(now) {
+                    self.on_poll(max_records, fx);
+                }
+                self.on_wait(now, false);
             }
+            Input::Close => self.on_close(now),
             Input::Tick => {}
         }
         if !self.closed {
             self.cluster.on_time(now);
             self.on_events(now);
-            self.find_positions(now);
-            self.fetch(now);
+            self.drive_group(now);
+            self.lookup(now);
+            if !self.closing {
+                self.find_positions(now);
+                self.fetch(now);
+            }
+            self.end_if_left(now);
             self.cluster.on_time(now);
         }
+        self.told.drain(..).for_each(|effect| fx.push(effect));
         self.cluster.take_effects().for_each(|effect| fx.push(effect));
         self.invariants();
     }
@@ -428,6 +521,10 @@ impl Machine for Consumer {
         for part in self.parts.values() {
             earliest.at(part.not_before, "retry back-off");
         }
+        if let Some(group) = &self.group {
+            group.waits(&mut earliest);
+        }
+        self.lookups.waits(&mut earliest);
         earliest.deadline()
     }
 

@@ -11,8 +11,8 @@ use crate::machine::cluster::{Answer, Peer};
 use crate::machine::{Now, TopicPartition};
 
 /// Sentinels of ListOffsets.
-const LATEST: i64 = -1;
-const EARLIEST: i64 = -2;
+pub(super) const LATEST: i64 = -1;
+pub(super) const EARLIEST: i64 = -2;
 
 impl Consumer {
     /// Asks the leaders for the positions that are to be found out.
@@ -81,6 +81,7 @@ impl Consumer {
         let asked: Vec<(TopicPartition, u64)> = match tag {
             Tag::Offsets(asked) => asked.clone(),
             Tag::Fetch(_, asked) => asked.clone().into_iter().collect(),
+            Tag::Lookup(..) | Tag::Group(_) => Vec::new(),
         };
         for (at, generation) in asked {
             if let Some(part) = self.current(&at, generation) {
@@ -145,8 +146,8 @@ const fn wanted_time(position: &Position) -> Option<i64> {
         Position::Start(Start::Earliest) => Some(EARLIEST),
         Position::Start(Start::Latest) => Some(LATEST),
         Position::Start(Start::Timestamp(Timestamp(ms))) => Some(*ms),
-        Position::Start(Start::Offset(_) | Start::Reset) | Position::At(_) | Position::Failed => {
-            None
-        }
+        Position::Start(Start::Offset(_) | Start::Reset | Start::Committed)
+        | Position::At(_)
+        | Position::Failed => None,
     }
 }

@@ -1,0 +1,233 @@
+//! Commits: one after the other, repeated as long as it may help.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::time::Duration;
+
+use dohle_wire::message::offset_commit_request::{
+    OffsetCommitRequestPartition, OffsetCommitRequestTopic,
+};
+use dohle_wire::message::{OffsetCommitRequest, OffsetCommitResponse};
+use dohle_wire::{ApiKey, ErrorCode};
+
+use super::io::{GroupEffect, GroupError, OffsetAndMetadata, Reply};
+use super::{Ask, Group, Tags};
+use crate::machine::cluster::{Answer, Cluster, Peer};
+use crate::machine::time::Earliest;
+use crate::machine::{Now, Token, TopicPartition};
+
+/// Most commits that wait.
+const WAITING_MAX: usize = 1000;
+
+/// Last version that names topics by name.
+const BY_NAME: i16 = 9;
+
+#[derive(Clone, Debug)]
+struct Commit {
+    token: Option<Token>,
+    offsets: BTreeMap<TopicPartition, OffsetAndMetadata>,
+    until: Duration,
+}
+
+/// The commits that wait, the first of them perhaps under way.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Commits {
+    queue: VecDeque<Commit>,
+    asked: bool,
+    failures: u32,
+    not_before: Duration,
+}
+
+impl Commits {
+    pub(super) fn is_idle(&self) -> bool {
+        self.queue.is_empty()
+    }
+
+    pub(super) fn push(
+        &mut self,
+        token: Option<Token>,
+        offsets: BTreeMap<TopicPartition, OffsetAndMetadata>,
+        until: Duration,
+        effects: &mut Vec<GroupEffect>,
+    ) {
+        if self.queue.len() < WAITING_MAX {
+            return self.queue.push_back(Commit { token, offsets, until });
+        }
+        if let Some(token) = token {
+            effects.push(GroupEffect::Done { token, result: Err(GroupError::Busy) });
+        }
+    }
+
+    /// The first commit is over.
+    fn end(&mut self, result: Result<(), GroupError>, effects: &mut Vec<GroupEffect>) {
+        self.asked = false;
+        self.failures = 0;
+        let commit = self.queue.pop_front().expect("one that was under way");
+        if let Some(token) = commit.token {
+            effects.push(GroupEffect::Done { token, result: result.map(|()| Reply::Committing) });
+        }
+    }
+
+    /// All commits fail.
+    pub(super) fn fail(&mut self, error: GroupError, effects: &mut Vec<GroupEffect>) {
+        while !self.queue.is_empty() {
+            self.end(Err(error.clone()), effects);
+        }
+    }
+
+    /// The first commit has to be tried again.
+    pub(super) fn rest<T: Tags>(&mut self, now: Now, cluster: &mut Cluster<T>) {
+        self.asked = false;
+        let wait = cluster.retry_wait(self.failures);
+        self.failures = self.failures.saturating_add(1);
+        self.not_before = now.mono.saturating_add(wait);
+    }
+
+    pub(super) fn waits(&self, earliest: &mut Earliest) {
+        if let Some(first) = self.queue.front() {
+            earliest.at(self.not_before, "commit back-off");
+            earliest.at(first.until, "commit timeout");
+        }
+    }
+}
+
+impl Group {
+    /// Under which generation and member id offsets can be committed now.
+    pub(super) fn standing(&self) -> Result<(i32, String), GroupError> {
+        let outside = self.subscription.is_none() && self.leaving.is_none();
+        match self.identity() {
+            None if outside => Ok((-1, String::new())),
+            None => Err(GroupError::CommitFailed),
+            Some(_) if self.is_classic() && self.classic.is_joining() => {
+                Err(GroupError::RebalanceInProgress)
+            }
+            Some((member, generation)) => Ok((generation, member.to_owned())),
+        }
+    }
+
+    pub(super) fn drive_commits<T: Tags>(&mut self, now: Now, cluster: &mut Cluster<T>) {
+        while !self.commits.asked {
+            let Some(first) = self.commits.queue.front() else { return };
+            let over = match self.standing() {
+                _ if first.offsets.is_empty() => Ok(()),
+                _ if first.until <= now.mono => Err(GroupError::TimedOut),
+                Err(error) => Err(error),
+                Ok(_) if self.commits.not_before > now.mono => return,
+                Ok(standing) => {
+                    let Some(peer) = self.coordinator.ready(now, cluster, &self.id) else { return };
+                    match self.send_commit(now, cluster, peer, standing) {
+                        Ok(()) => return,
+                        Err(error) => Err(error),
+                    }
+                }
+            };
+            self.commits.end(over, &mut self.effects);
+        }
+    }
+
+    fn send_commit<T: Tags>(
+        &mut self,
+        now: Now,
+        cluster: &mut Cluster<T>,
+        peer: Peer,
+        (generation, member_id): (i32, String),
+    ) -> Result<(), GroupError> {
+        let version = cluster.version(peer, ApiKey::OffsetCommit, BY_NAME);
+        let version = version.ok_or(GroupError::Unsupported)?;
+        let is_member = generation >= 0;
+        let mut topics: Vec<OffsetCommitRequestTopic> = Vec::new();
+        let first = self.commits.queue.front().expect("the caller has looked");
+        for (at, committed) in &first.offsets {
+            let partition = OffsetCommitRequestPartition {
+                partition_index: at.partition,
+                committed_offset: committed.offset.0,
+                committed_leader_epoch: committed.leader_epoch.map_or(-1, |epoch| epoch.0),
+                committed_metadata: Some(committed.metadata.clone()),
+            };
+            match topics.last_mut().filter(|topic| *topic.name == *at.topic) {
+                Some(topic) => topic.partitions.push(partition),
+                None => topics.push(OffsetCommitRequestTopic {
+                    name: at.topic.to_string(),
+                    partitions: vec![partition],
+                    ..OffsetCommitRequestTopic::default()
+                }),
+            }
+        }
+        let request = OffsetCommitRequest {
+            group_id: self.id.clone(),
+            generation_id_or_member_epoch: generation,
+            member_id,
+            group_instance_id: self.instance_id(version >= 7 && is_member),
+            topics,
+            ..OffsetCommitRequest::default()
+        };
+        let tag = Ask::Commit(self.attempt).into();
+        let sent = cluster.send(now, peer, version, &request, Some(tag));
+        sent.map_err(|_| GroupError::Refused(ErrorCode::InvalidRequest))?;
+        self.commits.asked = true;
+        Ok(())
+    }
+
+    pub(super) fn on_committed<T: Tags>(
+        &mut self,
+        now: Now,
+        cluster: &mut Cluster<T>,
+        attempt: u64,
+        answer: &Answer<T>,
+    ) {
+        if !self.commits.asked {
+            return;
+        }
+        let Ok(response) = answer.decode::<OffsetCommitRequest>() else {
+            cluster.distrust(now, answer.peer);
+            return self.commits.rest(now, cluster);
+        };
+        cluster.throttle(now, answer.peer, response.throttle_time_ms);
+        let code = worst(&response);
+        let current = attempt == self.attempt;
+        let over = match code {
+            ErrorCode::None => Ok(()),
+            code if self.mends(code) => return self.commits.rest(now, cluster),
+            ErrorCode::RequestTimedOut => {
+                self.coordinator.lost();
+                return self.commits.rest(now, cluster);
+            }
+            // The next heartbeat brings the epoch that the coordinator has.
+            ErrorCode::StaleMemberEpoch => return self.commits.rest(now, cluster),
+            code if code.is_retriable() => return self.commits.rest(now, cluster),
+            ErrorCode::FencedInstanceId => {
+                if current {
+                    return self.die(GroupError::Fenced);
+                }
+                Err(GroupError::Fenced)
+            }
+            ErrorCode::RebalanceInProgress => {
+                if current && self.is_classic() {
+                    self.rejoin();
+                }
+                Err(GroupError::RebalanceInProgress)
+            }
+            ErrorCode::UnknownMemberId | ErrorCode::IllegalGeneration => {
+                if current && self.is_classic() && self.is_member() && self.leaving.is_none() {
+                    self.reset(code == ErrorCode::IllegalGeneration);
+                }
+                Err(GroupError::CommitFailed)
+            }
+            ErrorCode::FencedMemberEpoch => Err(GroupError::CommitFailed),
+            code => Err(GroupError::Refused(code)),
+        };
+        self.commits.end(over, &mut self.effects);
+    }
+
+    /// The instance id for a request that can carry it.
+    pub(super) fn instance_id(&self, fits: bool) -> Option<String> {
+        self.settings().instance_id.clone().filter(|_| fits)
+    }
+}
+
+/// The code that decides about a whole commit: one that ends it counts more than one that passes.
+fn worst(response: &OffsetCommitResponse) -> ErrorCode {
+    let parts = response.topics.iter().flat_map(|topic| &topic.partitions);
+    let codes = parts.map(|part| ErrorCode::from(part.error_code));
+    let bad = codes.filter(|code| *code != ErrorCode::None);
+    bad.min_by_key(|code| code.is_retriable()).unwrap_or(ErrorCode::None)
+}
