@@ -16,7 +16,7 @@ use dohle_wire::message::describe_groups_response::DescribedGroup;
 use dohle_wire::message::*;
 use dohle_wire::{ApiKey, ErrorCode, Message, Reader, RequestHeader, Writer};
 
-use super::broker::{Broker, PORT};
+use super::broker::{Broker, PORT, Served};
 use super::world::Serve;
 
 /// A member of a group; it reads partition 0 of topic `t`.
@@ -65,7 +65,7 @@ const SERVED: [ApiKey; 9] = [
 ];
 
 impl Serve for GroupBroker {
-    fn serve(&mut self, node: i32, frame: Bytes) -> Option<(Bytes, Duration)> {
+    fn serve(&mut self, node: i32, frame: Bytes) -> Served {
         let mut reader = Reader::new(frame.clone());
         let header = RequestHeader::decode(&mut reader).expect("a request header");
         let key = ApiKey::from_code(header.api_key).expect("a known request");
@@ -83,11 +83,15 @@ impl Serve for GroupBroker {
         let refusal = self.refusals.get_mut(&key).and_then(VecDeque::pop_front);
         self.answer(node, key, version, refusal, &mut reader, &mut writer);
         reader.expect_end().expect("nothing behind a request");
-        Some((writer.into_bytes().expect("bytes"), Duration::ZERO))
+        Served::Answer(writer.into_bytes().expect("bytes"), Duration::ZERO)
     }
 
-    fn has_node(&self, node: i32) -> bool {
-        self.inner.nodes.contains(&node)
+    fn common(&self) -> &Broker {
+        &self.inner
+    }
+
+    fn common_mut(&mut self) -> &mut Broker {
+        &mut self.inner
     }
 }
 

@@ -35,20 +35,27 @@ impl Split for crate::machine::admin::Effect {
 
 /// Whoever answers the machine's requests.
 pub(crate) trait Serve {
-    /// The answer to a request and how long it takes, or nothing if the request wants no answer.
-    fn serve(&mut self, node: i32, frame: Bytes) -> Option<(Bytes, Duration)>;
+    /// What comes of a request.
+    fn serve(&mut self, node: i32, frame: Bytes) -> Served;
 
-    /// Whether there is such a node.
-    fn has_node(&self, node: i32) -> bool;
+    /// The broker that serves what everybody asks for.
+    fn common(&self) -> &Broker;
+
+    /// The same, to change it.
+    fn common_mut(&mut self) -> &mut Broker;
 }
 
 impl Serve for Broker {
-    fn serve(&mut self, node: i32, frame: Bytes) -> Option<(Bytes, Duration)> {
+    fn serve(&mut self, node: i32, frame: Bytes) -> Served {
         Self::serve(self, node, frame)
     }
 
-    fn has_node(&self, node: i32) -> bool {
-        self.nodes.contains(&node)
+    fn common(&self) -> &Broker {
+        self
+    }
+
+    fn common_mut(&mut self) -> &mut Broker {
+        self
     }
 }
 
@@ -155,7 +162,7 @@ impl<M: Machine<Effect: Split>, B: Serve> World<M, B> {
     /// Connections on which something can happen.
     pub(crate) fn busy(&self) -> Vec<ConnId> {
         let busy = self.conns.iter().filter(|(_, conn)| {
-            (conn.open && (!conn.up || conn.has_answer(self.now, &self.broker)))
+            (conn.open && (!conn.up || conn.has_answer(self.now, self.broker.common())))
                 || !conn.requests.is_empty()
         });
         busy.map(|(id, _)| *id).collect()
@@ -170,7 +177,7 @@ impl<M: Machine<Effect: Split>, B: Serve> World<M, B> {
     pub(crate) fn serve(&mut self, id: ConnId) -> bool {
         let conn = self.conns.get_mut(&id).expect("a connection");
         let Some(request) = conn.requests.pop_front() else { return false };
-        self.broker.groups.tick(self.now);
+        self.broker.common_mut().groups.tick(self.now);
         match self.broker.serve(conn.node, request) {
             Served::Silence => {}
             Served::Answer(answer, wait) => {
@@ -188,7 +195,7 @@ impl<M: Machine<Effect: Split>, B: Serve> World<M, B> {
             return false;
         }
         if !conn.up {
-            if self.dark.contains(&conn.node) || !self.broker.has_node(conn.node) {
+            if self.dark.contains(&conn.node) || !self.broker.common().nodes.contains(&conn.node) {
                 conn.open = false;
                 self.input(NetInput::Down { conn: id });
             } else {
@@ -197,12 +204,14 @@ impl<M: Machine<Effect: Split>, B: Serve> World<M, B> {
             }
             return true;
         }
-        if !conn.has_answer(self.now, &self.broker) {
+        if !conn.has_answer(self.now, self.broker.common()) {
             return false;
         }
         let bytes = match conn.answers.pop_front().expect("just seen") {
             Pending::At(_, bytes) => bytes,
-            Pending::Parked(ticket) => self.broker.groups.take(ticket).expect("just seen"),
+            Pending::Parked(ticket) => {
+                self.broker.common_mut().groups.take(ticket).expect("just seen")
+            }
         };
         self.input(NetInput::Frame { conn: id, bytes });
         true
@@ -251,7 +260,7 @@ impl<M: Machine<Effect: Split>, B: Serve> World<M, B> {
             Pending::At(at, _) => Some(*at),
             Pending::Parked(_) => None,
         });
-        answers.chain(self.broker.groups.deadline().filter(|at| *at > self.now)).min()
+        answers.chain(self.broker.common().groups.deadline().filter(|at| *at > self.now)).min()
     }
 
     /// Lets time pass, with everything that happens meanwhile.
@@ -264,7 +273,7 @@ impl<M: Machine<Effect: Split>, B: Serve> World<M, B> {
             match (deadline, answer) {
                 (at, Some(answer)) if answer <= end && at.is_none_or(|at| answer <= at) => {
                     self.now = self.now.max(answer);
-                    self.broker.groups.tick(self.now);
+                    self.broker.common_mut().groups.tick(self.now);
                 }
                 (Some(at), _) if at <= end => {
                     self.wait();
@@ -274,7 +283,7 @@ impl<M: Machine<Effect: Split>, B: Serve> World<M, B> {
             self.settle();
         }
         self.now = end;
-        self.broker.groups.tick(self.now);
+        self.broker.common_mut().groups.tick(self.now);
         self.input(M::tick());
         self.settle();
     }

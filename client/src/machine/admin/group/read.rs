@@ -238,7 +238,7 @@ fn listed(
 /// The broker that answered, as far as metadata has named it.
 const fn answered_by(peer: Peer) -> NodeId {
     match peer {
-        Peer::Node(node) => node,
+        Peer::Node(node) | Peer::Coordinator(node) => node,
         Peer::Seed(_) => NodeId(-1),
     }
 }
