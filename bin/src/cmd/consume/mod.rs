@@ -1,15 +1,16 @@
 //! `dohle consume`: prints records.
 
 mod format;
+mod group;
+mod print;
 mod start;
 
 use std::collections::BTreeMap;
-use std::io::{self, BufWriter, Write};
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use dohle_client::api::{Consumer, Polled};
+use dohle_client::api::Consumer;
 use dohle_client::config::ConsumerConfig;
 use dohle_client::machine::consumer::Start;
 use dohle_client::machine::{TopicPartition, Trouble};
@@ -19,6 +20,7 @@ use dohle_wire::id::Offset;
 use tokio::time::timeout;
 
 use self::format::Format;
+use self::print::Printer;
 use self::start::From;
 use super::cluster::{Cluster, Failure, about_partition, about_topic, pair, run as run_to_end};
 use super::waiting::Waiting;
@@ -31,11 +33,16 @@ const POLL: Duration = Duration::from_millis(500);
 pub(crate) struct Args {
     /// Name of the topic.
     topic: Arc<str>,
+    /// Read as a member of this consumer group: its members share the partitions, and what was
+    /// printed is committed, for the next one to go on there.
+    #[arg(short, long, conflicts_with = "partition")]
+    group: Option<String>,
     /// A partition; may be repeated. Otherwise all.
     #[arg(short, long, value_parser = clap::value_parser!(i32).range(0..))]
     partition: Vec<i32>,
     /// Where to begin: earliest, latest, an offset, @ and milliseconds since 1970, or a time such
-    /// as 2026-03-01T12:00:00Z.
+    /// as 2026-03-01T12:00:00Z. With --group, where to begin in partitions for which nothing is
+    /// committed: earliest or latest.
     #[arg(long, value_name = "PLACE", default_value = "earliest")]
     from: From,
     /// End after so many records.
@@ -70,6 +77,7 @@ fn config(args: &Args) -> Result<ConsumerConfig, Failure> {
     for (name, value) in &args.property {
         config.set(name, value)?;
     }
+    group::configure(args, &mut config)?;
     config.validate()?;
     Ok(config)
 }
@@ -79,6 +87,9 @@ async fn consume(mut args: Args) -> Result<(), Failure> {
     let config = config(&args)?;
     if args.count == Some(0) {
         return Ok(());
+    }
+    if args.group.is_some() {
+        return group::consume(args, config).await;
     }
     let partitions = partitions(&args).await?;
     let patience = config.api_timeout;
@@ -91,21 +102,14 @@ async fn consume(mut args: Args) -> Result<(), Failure> {
     if ends.is_some() {
         reader.settle(&partitions).await;
     }
-    let mut printer = Printer {
-        out: BufWriter::with_capacity(1 << 16, io::stdout().lock()),
-        format: (!args.json).then_some(args.format),
-        left: args.count,
-        ends,
-    };
+    let mut printer = Printer::new(&args, ends);
     loop {
         if printer.is_done(&mut reader.consumer) {
             return Ok(());
         }
         let polled = reader.consumer.poll(POLL).await;
         reader.tell();
-        let ended = printer.print(polled);
-        printer.out.flush()?;
-        ended?;
+        printer.print(polled, |_, _| ())?;
     }
 }
 
@@ -180,54 +184,5 @@ impl Reader {
             }
         };
         let _ = timeout(POLL, all).await;
-    }
-}
-
-/// What is printed, and how much of it is left.
-struct Printer<W: Write> {
-    out: W,
-    /// JSON without.
-    format: Option<Format>,
-    left: Option<u64>,
-    ends: Option<BTreeMap<TopicPartition, Offset>>,
-}
-
-impl<W: Write> Printer<W> {
-    fn is_done(&mut self, consumer: &mut Consumer<Tokio>) -> bool {
-        if self.left == Some(0) {
-            return true;
-        }
-        let Some(ends) = &mut self.ends else { return false };
-        let partitions: Vec<TopicPartition> = ends.keys().cloned().collect();
-        for of in partitions {
-            if consumer.known_position(&of).is_some_and(|at| at >= ends[&of]) {
-                ends.remove(&of);
-                consumer.pause(of);
-            }
-        }
-        ends.is_empty()
-    }
-
-    fn print(&mut self, polled: Polled) -> Result<(), Failure> {
-        for (of, records) in polled.records {
-            for record in records {
-                // What came after the command began is not asked for.
-                let end = self.ends.as_ref().map(|ends| ends.get(&of).copied());
-                if self.left == Some(0)
-                    || end.is_some_and(|end| end.is_none_or(|end| record.offset >= end))
-                {
-                    break;
-                }
-                match &self.format {
-                    Some(format) => format.print(&mut self.out, &of, &record)?,
-                    None => writeln!(self.out, "{}", format::object(&of, &record))?,
-                }
-                self.left = self.left.map(|left| left - 1);
-            }
-        }
-        match polled.failed.first() {
-            Some((of, error)) => Err(Failure::Failed(format!("{of}: {error}"))),
-            None => Ok(()),
-        }
     }
 }

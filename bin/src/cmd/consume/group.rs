@@ -1,0 +1,228 @@
+//! `dohle consume --group`: reads as a member of a group, and commits what was printed.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use dohle_client::api::{Consumer, ConsumerHandle, Listening, RebalanceListener};
+use dohle_client::config::ConsumerConfig;
+use dohle_client::machine::TopicPartition;
+use dohle_client::machine::consumer::{ConsumedRecord, Start};
+use dohle_client::machine::group::{GroupError, OffsetAndMetadata};
+use dohle_codec::NativeCodecs;
+use dohle_net::client::Tokio;
+use dohle_wire::id::Offset;
+use tokio::signal::unix::{Signal, SignalKind, signal};
+
+use super::print::{Ends, Printer};
+use super::{Args, POLL, Reader};
+use crate::cmd::cluster::{Failure, about_topic};
+use crate::cmd::waiting::Waiting;
+
+/// What was printed is committed at least so often.
+const COMMIT_EVERY: Duration = Duration::from_secs(1);
+
+/// How long leaving may take.
+const LEAVE: Duration = Duration::from_secs(10);
+
+/// Adds what `--group` means to the settings.
+pub(super) fn configure(args: &Args, config: &mut ConsumerConfig) -> Result<(), Failure> {
+    let Some(group) = &args.group else { return Ok(()) };
+    let named = args.property.iter().rev().find(|(name, _)| name == "group.id");
+    if let Some((_, other)) = named.filter(|(_, other)| other != group) {
+        return Err(Failure::Usage(format!(
+            "group.id={other} contradicts {group}, given as --group; give one of them"
+        )));
+    }
+    config.set("group.id", group)?;
+    // Only what was printed is committed.
+    config.set("enable.auto.commit", "false")?;
+    let reset = match args.from.0 {
+        Start::Earliest => "earliest",
+        Start::Latest => "latest",
+        Start::Reset | Start::Committed | Start::Offset(_) | Start::Timestamp(_) => {
+            return Err(Failure::Usage(
+                "with --group, --from says where to begin where nothing is committed: expected \
+                 earliest or latest (`dohle group reset-offsets` moves a whole group)"
+                    .to_owned(),
+            ));
+        }
+    };
+    if !args.property.iter().any(|(name, _)| name == "auto.offset.reset") {
+        config.set("auto.offset.reset", reset)?;
+    }
+    Ok(())
+}
+
+/// What the member has, shared with whoever hears of rebalances.
+#[derive(Default)]
+struct Share {
+    /// How far was printed what is not committed yet.
+    printed: BTreeMap<TopicPartition, OffsetAndMetadata>,
+    /// Where the assigned partitions ended when they were assigned, once there was an assignment.
+    ends: Option<Ends>,
+}
+
+/// The share, for its owner and the listener.
+#[derive(Clone, Default)]
+struct Shared(Arc<Mutex<Share>>);
+
+impl Shared {
+    fn lock(&self) -> MutexGuard<'_, Share> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn on_printed(&self, of: TopicPartition, last: &ConsumedRecord) {
+        let next = OffsetAndMetadata {
+            leader_epoch: Some(last.leader_epoch),
+            ..OffsetAndMetadata::at(last.offset.plus(1))
+        };
+        self.lock().printed.insert(of, next);
+    }
+
+    fn take_printed(&self) -> BTreeMap<TopicPartition, OffsetAndMetadata> {
+        std::mem::take(&mut self.lock().printed)
+    }
+}
+
+impl RebalanceListener<Tokio> for Shared {
+    fn assigned<'a>(
+        &'a mut self,
+        consumer: &'a ConsumerHandle<Tokio>,
+        partitions: &'a [TopicPartition],
+    ) -> Listening<'a> {
+        Box::pin(async move {
+            eprintln!("dohle: assigned {}", named(partitions));
+            // Where an end is not known the member reads on.
+            let ends = consumer.end_offsets(partitions.iter().cloned()).await.unwrap_or_default();
+            self.lock().ends.get_or_insert_default().extend(ends);
+        })
+    }
+
+    fn revoked<'a>(
+        &'a mut self,
+        consumer: &'a ConsumerHandle<Tokio>,
+        partitions: &'a [TopicPartition],
+    ) -> Listening<'a> {
+        Box::pin(async move {
+            eprintln!("dohle: revoked {}", named(partitions));
+            let printed = self.take_printed();
+            if !printed.is_empty()
+                && let Err(error) = consumer.commit_offsets(printed).await
+            {
+                eprintln!("dohle: some records will be printed again: {error}");
+            }
+            self.forget(partitions);
+        })
+    }
+
+    fn lost<'a>(
+        &'a mut self,
+        _consumer: &'a ConsumerHandle<Tokio>,
+        partitions: &'a [TopicPartition],
+    ) -> Listening<'a> {
+        Box::pin(async move {
+            eprintln!("dohle: lost {}", named(partitions));
+            self.lock().printed.clear();
+            self.forget(partitions);
+        })
+    }
+}
+
+impl Shared {
+    fn forget(&self, partitions: &[TopicPartition]) {
+        if let Some(ends) = &mut self.lock().ends {
+            ends.retain(|of, _| !partitions.contains(of));
+        }
+    }
+}
+
+fn named(partitions: &[TopicPartition]) -> String {
+    let names: Vec<String> = partitions.iter().map(ToString::to_string).collect();
+    if names.is_empty() { "nothing".to_owned() } else { names.join(", ") }
+}
+
+/// SIGINT or SIGTERM: the member leaves, so that nobody has to wait for its session to end.
+struct Signals {
+    interrupt: Signal,
+    terminate: Signal,
+}
+
+impl Signals {
+    fn listen() -> Result<Self, Failure> {
+        let interrupt = signal(SignalKind::interrupt())?;
+        Ok(Self { interrupt, terminate: signal(SignalKind::terminate())? })
+    }
+
+    async fn next(&mut self) {
+        tokio::select! {
+            _ = self.interrupt.recv() => {}
+            _ = self.terminate.recv() => {}
+        }
+    }
+}
+
+/// Prints records until enough is printed or somebody ends it, then leaves the group.
+pub(super) async fn consume(args: Args, config: ConsumerConfig) -> Result<(), Failure> {
+    let topic = args.cluster.topic(&args.topic).await?;
+    topic.map_err(|error| Failure::Failed(about_topic(&args.topic, &error)))?;
+    let shared = Shared::default();
+    let mut reader = Reader {
+        consumer: Consumer::new(Tokio::new(), config, Arc::new(NativeCodecs))?,
+        waiting: Waiting::default(),
+    };
+    reader.consumer.listen(shared.clone());
+    reader.consumer.subscribe([Arc::clone(&args.topic)]).map_err(|error| about(&error))?;
+    let mut signals = Signals::listen()?;
+    let mut printer = Printer::new(&args, None);
+    let printed = tokio::select! {
+        printed = print(&args, &mut reader, &shared, &mut printer) => printed,
+        () = signals.next() => Ok(()),
+    };
+    let commit = reader.consumer.commit_offsets(shared.take_printed());
+    let committed = tokio::time::timeout(LEAVE, commit).await;
+    let left = reader.consumer.close(LEAVE).await;
+    printed?;
+    match committed {
+        Ok(committed) => committed.and(left).map_err(|error| about(&error)),
+        Err(_) => Err(about(&GroupError::TimedOut)),
+    }
+}
+
+async fn print(
+    args: &Args,
+    reader: &mut Reader,
+    shared: &Shared,
+    printer: &mut Printer<impl std::io::Write>,
+) -> Result<(), Failure> {
+    let mut committed = Instant::now();
+    loop {
+        let polled = reader.consumer.poll(POLL).await;
+        reader.tell();
+        if let Some(error) = &polled.group {
+            return Err(about(error));
+        }
+        printer.ends = shared.lock().ends.clone().filter(|_| args.until_end);
+        printer.print(polled, |of, last| shared.on_printed(of, last))?;
+        if printer.has_enough() || args.until_end && is_at_end(&reader.consumer, shared) {
+            return Ok(());
+        }
+        if committed.elapsed() >= COMMIT_EVERY {
+            committed = Instant::now();
+            drop(reader.consumer.commit_offsets(shared.take_printed()));
+        }
+    }
+}
+
+/// Whether everything was read that there was when the partitions were assigned.
+fn is_at_end(consumer: &Consumer<Tokio>, shared: &Shared) -> bool {
+    let share = shared.lock();
+    let read = |(of, end): (&TopicPartition, &Offset)| {
+        consumer.known_position(of).is_some_and(|position| position >= *end)
+    };
+    share.ends.as_ref().is_some_and(|ends| ends.iter().all(read))
+}
+
+fn about(error: &GroupError) -> Failure {
+    Failure::Failed(format!("the group: {error}"))
+}
