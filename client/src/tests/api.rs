@@ -42,10 +42,10 @@ struct Inner {
 }
 
 #[derive(Clone)]
-struct Desk(Arc<Mutex<Inner>>);
+pub(super) struct Desk(Arc<Mutex<Inner>>);
 
 impl Desk {
-    fn new(broker: Broker) -> Self {
+    pub(super) fn new(broker: Broker) -> Self {
         Self(Arc::new(Mutex::new(Inner {
             broker,
             now: Duration::from_secs(1),
@@ -59,7 +59,7 @@ impl Desk {
     }
 
     /// Runs a future and everything it starts until the future ends.
-    fn run<T>(&self, main: impl Future<Output = T>) -> T {
+    pub(super) fn run<T>(&self, main: impl Future<Output = T>) -> T {
         let mut main = std::pin::pin!(main);
         let flag = Arc::new(Flag::default());
         let waker = Waker::from(Arc::clone(&flag));
@@ -76,6 +76,16 @@ impl Desk {
                 self.jump();
             }
         }
+    }
+
+    /// Looks at the broker, or changes it.
+    pub(super) fn with<T>(&self, act: impl FnOnce(&mut Broker) -> T) -> T {
+        act(&mut self.0.lock().expect("alone").broker)
+    }
+
+    /// Connections that are open.
+    pub(super) fn open(&self) -> usize {
+        self.0.lock().expect("alone").open
     }
 
     /// Lets time pass to the next timer.
@@ -104,7 +114,7 @@ impl Wake for Flag {
     }
 }
 
-struct Read(Arc<Mutex<Pipe>>, Desk);
+pub(super) struct Read(Arc<Mutex<Pipe>>, Desk);
 
 impl Drop for Read {
     fn drop(&mut self) {
@@ -129,7 +139,7 @@ impl FrameRead for Read {
     }
 }
 
-struct Write {
+pub(super) struct Write {
     node: i32,
     pipe: Arc<Mutex<Pipe>>,
     desk: Desk,
@@ -219,7 +229,7 @@ impl Runtime for Desk {
     }
 }
 
-const SERVER: &str = "node:9001";
+pub(super) const SERVER: &str = "node:9001";
 
 fn desk() -> Desk {
     let mut broker = Broker::new(1);

@@ -161,6 +161,10 @@ impl Coordinator {
         self.classic.members.len() + self.modern.len()
     }
 
+    pub(crate) fn has_member(&self, id: &str) -> bool {
+        self.classic.members.contains_key(id) || self.modern.contains_key(id)
+    }
+
     /// Makes the group forget a member.
     pub(crate) fn expel(&mut self) {
         let all: Vec<String> = self.classic.members.keys().cloned().collect();
@@ -178,7 +182,8 @@ impl Coordinator {
     }
 
     pub(crate) fn tick(&mut self, now: Duration) {
-        self.now = now;
+        self.now = self.now.max(now);
+        let now = self.now;
         let alive = self.classic.members.iter().filter(|(_, member)| member.join.is_none());
         let dead = alive.filter(|(_, member)| member.dead_at <= now);
         let dead: Vec<String> = dead.map(|(id, _)| id.clone()).collect();

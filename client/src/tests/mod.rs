@@ -2,9 +2,11 @@
 
 mod admin;
 mod api;
+mod api_group;
 mod broker;
 mod consumer;
 mod coordinator;
+mod crowd;
 mod group;
 mod group_broker;
 mod groups;

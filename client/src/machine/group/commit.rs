@@ -33,6 +33,8 @@ struct Commit {
 pub(super) struct Commits {
     queue: VecDeque<Commit>,
     asked: bool,
+    /// Number of the request under way, or of the last one.
+    number: u64,
     failures: u32,
     not_before: Duration,
 }
@@ -71,6 +73,13 @@ impl Commits {
     pub(super) fn fail(&mut self, error: GroupError, effects: &mut Vec<GroupEffect>) {
         while !self.queue.is_empty() {
             self.end(Err(error.clone()), effects);
+        }
+    }
+
+    /// A request will never be answered.
+    pub(super) fn lost<T: Tags>(&mut self, now: Now, cluster: &mut Cluster<T>, number: u64) {
+        if self.asked && self.number == number {
+            self.rest(now, cluster);
         }
     }
 
@@ -160,7 +169,8 @@ impl Group {
             topics,
             ..OffsetCommitRequest::default()
         };
-        let tag = Ask::Commit(self.attempt).into();
+        self.commits.number += 1;
+        let tag = Ask::Commit(self.attempt, self.commits.number).into();
         let sent = cluster.send(now, peer, version, &request, Some(tag));
         sent.map_err(|_| GroupError::Refused(ErrorCode::InvalidRequest))?;
         self.commits.asked = true;
@@ -171,10 +181,10 @@ impl Group {
         &mut self,
         now: Now,
         cluster: &mut Cluster<T>,
-        attempt: u64,
+        (attempt, number): (u64, u64),
         answer: &Answer<T>,
     ) {
-        if !self.commits.asked {
+        if !self.commits.asked || self.commits.number != number {
             return;
         }
         let Ok(response) = answer.decode::<OffsetCommitRequest>() else {

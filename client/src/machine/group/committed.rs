@@ -58,6 +58,8 @@ pub(in crate::machine) struct Found {
 pub(super) struct Reads {
     queue: VecDeque<For>,
     asked: bool,
+    /// Number of the request under way, or of the last one.
+    number: u64,
     failures: u32,
     not_before: Duration,
     found: VecDeque<Found>,
@@ -77,7 +79,14 @@ impl Reads {
         effects.push(GroupEffect::Done { token, result: Err(GroupError::Busy) });
     }
 
-    pub(super) fn rest<T: Tags>(&mut self, now: Now, cluster: &mut Cluster<T>) {
+    /// A request will never be answered.
+    pub(super) fn lost<T: Tags>(&mut self, now: Now, cluster: &mut Cluster<T>, number: u64) {
+        if self.asked && self.number == number {
+            self.rest(now, cluster);
+        }
+    }
+
+    fn rest<T: Tags>(&mut self, now: Now, cluster: &mut Cluster<T>) {
         self.asked = false;
         let wait = cluster.retry_wait(self.failures);
         self.failures = self.failures.saturating_add(1);
@@ -138,7 +147,9 @@ impl Group {
                 self.reads.queue.pop_front();
                 continue;
             }
-            if self.reads.not_before > now.mono {
+            // Behind a join that the coordinator holds back, the question would time out.
+            let held_back = self.is_classic() && self.classic.is_joining();
+            if held_back || self.reads.not_before > now.mono {
                 return;
             }
             let Some(peer) = self.coordinator.ready(now, cluster, &self.id) else { return };
@@ -174,7 +185,9 @@ impl Group {
             request.group_id.clone_from(&self.id);
             request.topics = Some(topics.collect());
         }
-        match cluster.send(now, peer, version, &request, Some(Ask::Read.into())) {
+        self.reads.number += 1;
+        let tag = Ask::Read(self.reads.number).into();
+        match cluster.send(now, peer, version, &request, Some(tag)) {
             Ok(()) => self.reads.asked = true,
             Err(_) => self.reads.fail(GroupError::Unsupported, &mut self.effects),
         }
@@ -184,9 +197,10 @@ impl Group {
         &mut self,
         now: Now,
         cluster: &mut Cluster<T>,
+        number: u64,
         answer: &Answer<T>,
     ) {
-        if !self.reads.asked {
+        if !self.reads.asked || self.reads.number != number {
             return;
         }
         let Ok(response) = answer.decode::<OffsetFetchRequest>() else {

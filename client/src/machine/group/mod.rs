@@ -59,8 +59,10 @@ pub(crate) enum Ask {
     Leave(u64),
     /// A heartbeat of the consumer protocol.
     Beat(u64),
-    Commit(u64),
-    Read,
+    /// A commit, with its number too.
+    Commit(u64, u64),
+    /// A question for committed offsets, with its number.
+    Read(u64),
 }
 
 /// Tags that requests of a group can have.
@@ -355,8 +357,10 @@ impl Group {
             Ask::Heartbeat(attempt) => self.on_heartbeat(now, cluster, *attempt, answer),
             Ask::Leave(attempt) => self.on_left(*attempt),
             Ask::Beat(attempt) => self.on_beat(now, cluster, *attempt, answer),
-            Ask::Commit(attempt) => self.on_committed(now, cluster, *attempt, answer),
-            Ask::Read => self.on_read(now, cluster, answer),
+            Ask::Commit(attempt, number) => {
+                self.on_committed(now, cluster, (*attempt, *number), answer);
+            }
+            Ask::Read(number) => self.on_read(now, cluster, *number, answer),
         }
     }
 
@@ -371,8 +375,8 @@ impl Group {
             Ask::Heartbeat(_) => self.classic.heartbeat_lost(now),
             Ask::Leave(attempt) => self.on_left(*attempt),
             Ask::Beat(attempt) => self.on_beat_lost(now, cluster, *attempt),
-            Ask::Commit(_) => self.commits.rest(now, cluster),
-            Ask::Read => self.reads.rest(now, cluster),
+            Ask::Commit(_, number) => self.commits.lost(now, cluster, *number),
+            Ask::Read(number) => self.reads.lost(now, cluster, *number),
         }
     }
 
