@@ -14,37 +14,20 @@ from pathlib import Path
 from typing import NamedTuple
 
 import broker as brokers
+from librdkafka_tests import SUITE, TESTS, every_run
 
 HERE = Path(__file__).resolve().parent
 ORACLE = HERE.parent / "oracle"
-SUITE = Path(os.environ["LIBRDKAFKA_SUITE"])
-TESTS = SUITE / "tests"
 ALLOW_LIST = HERE / "librdkafka.allow"
 KAFKA_VERSION = "4.4.0.0"
 # The longest that passes takes half of this.
 LIMIT_SECONDS = 300
 # The longest, to begin with.
-FIRST = ("0113_cooperative_rebalance:u_multiple_subscription_changes-with_callback",
-         "0113_cooperative_rebalance:u_multiple_subscription_changes-without_callback", "0089_max_poll_interval", "0091_max_poll_interval_timeout")
-# What librdkafka's own runs leave out as well (by hand only, known to fail), and what starts no broker or its own mock of one.
-LEFT_OUT = re.compile(r"TEST_F_LOCAL|TEST_F_MANUAL|TEST_F_KNOWN_ISSUE\b|^\w+_mock\b")
-# Tests of many parts, of which the first that fails ends all: each part is run by itself. {test: (file, function that calls them)}
-SPLIT = {
-    "0081_admin": ("0081-admin.c", "do_test_apis"),
-    "0113_cooperative_rebalance": ("0113-cooperative_rebalance.cpp", "main_0113_cooperative_rebalance"),
-    "0137_barrier_batch_consume": ("0137-barrier_batch_consume.c", "main_0137_barrier_batch_consume"),
-}
-# Parts that are long enough for two, by what the runner calls them.
-HALVES = {
-    "u_multiple_subscription_changes": {"with_callback": "use_rebalance_cb: 1", "without_callback": "use_rebalance_cb: 0"},
-}
-# Runs beside the plain one, for what is to be had of a test when the rest of it is not. {test: {variant: environment}}
-VARIANTS = {
-    "0055_producer_latency": {"quick": {}},
-    "0061_consumer_lag": {"without-transactions": {"SUBTESTS": "without transactions"}},
-    "0109_auto_create_topics": {"without-acls": {"TEST_KAFKA_VERSION": "2.0.0.0"}},
-    "0153_memberid": {"consumer": {"TEST_CONSUMER_GROUP_PROTOCOL": "consumer"}},
-}
+FIRST = (
+    "0113_cooperative_rebalance:u_multiple_subscription_changes-with_callback",
+    "0113_cooperative_rebalance:u_multiple_subscription_changes-without_callback",
+    "0061_consumer_lag", "0055_producer_latency", "0089_max_poll_interval", "0091_max_poll_interval_timeout",
+)
 # What the suite's own clusters are configured with.
 SETTINGS = {
     "default": {"num.partitions": 4},
@@ -55,66 +38,12 @@ ROW = re.compile(r"^\|\S* ?(\d{4}_\w+) +\| +(\w+) \|", re.M)
 COLOUR = re.compile(r"\x1b\[[0-9;]*m")
 
 
-class Run(NamedTuple):
-    """What one process of the runner is told to do: all tests of a number and scenario, a part or a variant of one."""
-
-    number: str
-    scenario: str
-    tests: tuple
-    part: str = ""
-    variant: str = ""
-
-    def more(self):
-        return "-".join(filter(None, (self.part.removeprefix("do_test_"), self.variant)))
-
-    def names(self):
-        return tuple(f"{test}:{self.more()}" if self.more() else test for test in self.tests)
-
-    def environment(self):
-        if self.part in HALVES:
-            return {"SUBTESTS": HALVES[self.part][self.variant]}
-        return {"SUBTESTS": f"{self.part}:"} if self.part else VARIANTS.get(self.tests[0], {}).get(self.variant, {})
-
-
 class Outcome(NamedTuple):
     name: str
     state: str  # passed, failed, skipped, limit
     reason: str
     seconds: float
     log: Path
-
-
-# -- what there is -------------------------------------------------------------------------------------------------------
-
-
-def every_run():
-    """All tests that need a broker, from librdkafka's own table."""
-    source = (TESTS / "test.c").read_text()
-    table = source[source.index("struct test tests[] = {"):]
-    runs = {}
-    for entry in re.split(r"^ *_TEST\(", table[: table.index("{NULL}")], flags=re.M)[1:]:
-        entry = entry.split("\n#")[0]
-        if LEFT_OUT.search(entry):
-            continue
-        name = re.match(r"\w+", entry)[0]
-        scenario = re.search(r'scenario = "(\w+)', entry)
-        runs.setdefault((name[:4], scenario[1] if scenario else "default"), []).append(name)
-    for (number, scenario), tests in runs.items():
-        if tests[0] in SPLIT:
-            for part in parts(*SPLIT[tests[0]]):
-                yield from (Run(number, scenario, tuple(tests), part, half) for half in HALVES.get(part, ("",)))
-        else:
-            yield Run(number, scenario, tuple(tests))
-            for variant in VARIANTS.get(tests[0], ()):
-                yield Run(number, scenario, tuple(tests[:1]), variant=variant)
-
-
-def parts(file, function):
-    """The functions that this one calls, once each, as far as they have names to be chosen by."""
-    text = (TESTS / file).read_text()
-    bodies = {name: body for name, body in re.findall(r"^(?:static void|int)\s+(\w+)\([^;{]*?\) \{\n(.*?)^\}", text, re.M | re.S)}
-    called = dict.fromkeys(re.findall(r"^ +(\w+)\(", bodies[function], re.M))
-    return [name for name in called if "SUB_TEST" in bodies.get(name, "")]
 
 
 def read_allow_list(protocol):
@@ -158,7 +87,8 @@ class Runner:
             (place / wanted).symlink_to(TESTS / wanted)
         (place / "Makefile").write_text(".PHONY: java\njava:\n\t@true\n")
         (place / "test.conf").write_text(
-            f"bootstrap.servers={self.bootstraps[run.scenario]}\nbroker.address.family=v4\ntest.topic.random=true\n"
+            f"bootstrap.servers={self.bootstraps[run.scenario]}\nbroker.address.family=v4\n"
+            "test.topic.random=true\ntest.timeout.multiplier=2\n"  # as in librdkafka's own runs
         )
         return place
 
@@ -211,8 +141,9 @@ def judge(run, test, log, code):
     state = dict(ROW.findall(text)).get(test)
     if state == "SKIPPED":
         return "skipped", first(rf"^\[{test} .*SKIPPING TEST: (.*)", text) or "no reason given"
-    if state == "PASSED" and run.part and not ran(run.part, text):
-        return "skipped", first(rf"\[ {run.part}:.*: SKIP: (.*)", text) or "the runner left it out"
+    subtests = run.environment().get("SUBTESTS")
+    if state == "PASSED" and subtests and not ran(subtests, text):
+        return "skipped", first(rf"\[ .*{re.escape(subtests)}.*: SKIP: (.*)", text) or "the runner left it out"
     if state == "PASSED" and (code == 0 or len(run.tests) > 1):
         return "passed", ""
     if state is None and code is None:
@@ -220,9 +151,9 @@ def judge(run, test, log, code):
     return "failed", first_failure(text) or f"exit code {code}, no failure named"
 
 
-def ran(part, text):
-    """Whether a part was begun and did not then skip itself."""
-    return len(re.findall(rf"\[ {part}:\d+: (?!.*: SKIP: )(?!.*: PASS )", text)) > len(re.findall(rf"\[ {part}:.*: SKIP: ", text))
+def ran(subtests, text):
+    """Whether any of these was begun and did not then leave itself out."""
+    return re.search(rf"\[ .*{re.escape(subtests)}.*: PASS \(", text) is not None
 
 
 def first(pattern, text):
@@ -240,18 +171,22 @@ def first_failure(text):
 class Report:
     """What is to be complained about: a test that should have passed, and an entry of the allow-list that is stale."""
 
-    def __init__(self, allowed):
-        self.allowed, self.passed, self.failed, self.without = allowed, 0, 0, 0
+    def __init__(self, allowed, control):
+        self.allowed, self.control = allowed, control
+        self.passed, self.failed, self.without = 0, 0, 0
+
+    def stale(self, outcome):
+        return outcome.name in self.allowed and outcome.state == "passed" and not self.control
 
     def fails(self, outcome):
-        return (outcome.state == "passed") == (outcome.name in self.allowed)
+        return self.stale(outcome) or (outcome.state != "passed" and outcome.name not in self.allowed)
 
     def take(self, outcome, before=None):
         """`before` is the outcome of the same test while others ran beside it."""
         what = f"{outcome.name} {outcome.seconds:.1f}s"
-        if outcome.name in self.allowed and outcome.state == "passed":
+        if self.stale(outcome):
             self.say("FAIL", f"{what} passed, but {ALLOW_LIST.name} says: {self.allowed[outcome.name]}")
-        elif outcome.name in self.allowed:
+        elif outcome.name in self.allowed and outcome.state != "passed":
             self.say("without", f"{what} {outcome.state}: {self.allowed[outcome.name]}")
         elif outcome.state != "passed":
             self.say("FAIL", f"{what} {outcome.state}: {outcome.reason} ({outcome.log})")
@@ -313,13 +248,17 @@ def start_brokers(scenarios, directory, command):
 
 def parse():
     parser = argparse.ArgumentParser(prog="librdkafka", description="Runs librdkafka's own test suite against a broker.")
-    parser.add_argument("--bootstrap", metavar="HOST:PORT", help="a running broker with num.partitions=4; without it Dohle is built and started")
+    parser.add_argument("--bootstrap", metavar="HOST:PORT",
+                        help="a running broker with num.partitions=4; without it Dohle is built and started")
     parser.add_argument("--bootstrap-noautocreate", metavar="HOST:PORT",
                         help="beside --bootstrap: one with auto.create.topics.enable=false too; without it its tests are not run")
-    parser.add_argument("--command", metavar="SHELL", help="starts another broker in the foreground, on {port}, with its data in {dir} and {settings} such as num.partitions=4")
+    parser.add_argument("--command", metavar="SHELL", help="starts another broker in the foreground, on {port}, with its data "
+                                                           "in {dir} and {settings} such as num.partitions=4")
+    parser.add_argument("--control", action="store_true", help="the broker is another one: it may pass what the allow-list names")
     parser.add_argument("--only", metavar="NNNN,…", help="only tests whose names begin so, such as 0045,0081_admin:CreateTopics")
     parser.add_argument("--quick", action="store_true", help="fewer records, and many parts of the tests left out (librdkafka's -Q)")
-    parser.add_argument("--group-protocol", choices=("classic", "consumer"), default="classic", help="which protocol all consumers speak (default classic)")
+    parser.add_argument("--group-protocol", choices=("classic", "consumer"), default="classic",
+                        help="which protocol all consumers speak (default classic)")
     parser.add_argument("--jobs", metavar="N", type=int, default=3, help="tests at a time (default 3; most of them wait most of the time)")
     parser.add_argument("--list", action="store_true", help="print the names and stop")
     return parser, parser.parse_args()
@@ -352,7 +291,7 @@ def main():
         print("\n".join(name for run in runs for name in run.names()))
         return 0
     directory = Path(tempfile.mkdtemp(prefix="dohle-librdkafka-"))
-    started, report, servers = time.monotonic(), Report(allowed), {}
+    started, report, servers = time.monotonic(), Report(allowed, options.control), {}
     try:
         if options.bootstrap:
             bootstraps = {"default": options.bootstrap, "noautocreate": options.bootstrap_noautocreate}
@@ -372,7 +311,8 @@ def main():
             server.kill()
     if not report.failed:
         shutil.rmtree(directory, ignore_errors=True)
-    print(f"# {time.monotonic() - started:.0f} s, {report.without} not to be had on one plain node" + (f", logs in {directory}" if report.failed else ""))
+    logs = f", logs in {directory}" if report.failed else ""
+    print(f"# {time.monotonic() - started:.0f} s, {report.without} not to be had on one plain node{logs}")
     print(f"{report.passed} passed, {report.failed} failed", flush=True)
     return 1 if report.failed else 0
 
