@@ -40,6 +40,17 @@ pub enum GroupAction {
         /// Its partitions.
         owned: Vec<Key>,
     },
+    /// A member whose partitions the coordinator assigns was told what it has now.
+    Assigned {
+        /// The epoch of the member.
+        epoch: i32,
+        /// Who it is: the instance that it stands for, or else its id.
+        member: String,
+        /// Its id.
+        id: String,
+        /// Its partitions.
+        owned: Vec<Key>,
+    },
     /// Offsets are sent to be committed.
     Commit {
         /// By a member of this generation.
@@ -87,6 +98,8 @@ pub(crate) struct Group {
     told: BTreeMap<String, u64>,
     /// Since when processes are members without a break.
     within: BTreeMap<u64, Within>,
+    /// In which epoch partitions were given to those who have them, as far as it is told.
+    terms: BTreeMap<Key, i32>,
     /// Counts what was observed.
     clock: u64,
     expires: bool,
@@ -98,6 +111,9 @@ pub(crate) struct Group {
 struct Within {
     member: String,
     since: u64,
+    /// Its epoch, and in which it was given each of its partitions.
+    epoch: i32,
+    terms: BTreeMap<Key, i32>,
     /// What is wrong unless the process turns out to be out.
     suspicion: Option<Anomaly>,
 }
@@ -118,6 +134,8 @@ struct Asked {
     generation: i32,
     /// The last offset of each partition that was known to be committed, and since when.
     floors: BTreeMap<Key, (i64, u64)>,
+    /// In which epoch each partition had been given away last.
+    terms: BTreeMap<Key, i32>,
     /// The commit, if the request is one.
     commit: BTreeMap<Key, i64>,
 }
@@ -175,6 +193,13 @@ impl Group {
                 counts.generations += u64::from(!self.generations.contains_key(generation));
                 found.extend(self.on_synced(process, *generation, member, owned));
             }
+            GroupAction::Assigned { epoch, member, id, owned } => {
+                self.deleted = false;
+                counts.generations += u64::from(!self.generations.contains_key(epoch));
+                found.extend(self.on_member(process, id));
+                found.extend(self.on_alive(process));
+                found.extend(self.on_assigned(process, *epoch, member, owned));
+            }
             GroupAction::Commit { generation, offsets } => {
                 self.on_commit(process, *generation, offsets);
             }
@@ -213,7 +238,9 @@ impl Group {
         let within = self.within.get(&process).filter(|within| within.member == member);
         if within.is_none() {
             let (member, since) = (member.to_owned(), self.clock);
-            self.within.insert(process, Within { member, since, suspicion: None });
+            let within =
+                Within { member, since, epoch: 0, terms: BTreeMap::new(), suspicion: None };
+            self.within.insert(process, within);
         }
         (first != process).then(|| Anomaly::MemberTwice {
             group: self.name.clone(),
@@ -252,6 +279,7 @@ impl Group {
             at: self.clock,
             generation: self.newest(),
             floors: floors.collect(),
+            terms: self.terms.clone(),
             commit: BTreeMap::new(),
         };
         self.asked.insert(process, asked);
@@ -281,6 +309,7 @@ impl Group {
     /// What was known of generations says nothing of those to come.
     fn begin_again(&mut self) {
         self.generations.clear();
+        self.terms.clear();
         self.led.clear();
         self.asked.clear();
     }
@@ -348,8 +377,61 @@ impl Group {
         self.not_back(process, generation)
     }
 
+    /// What a member has by the coordinator's word: in no epoch has anybody else had it (G1).
+    fn on_assigned(
+        &mut self,
+        process: u64,
+        epoch: i32,
+        member: &str,
+        owned: &[Key],
+    ) -> Option<Anomaly> {
+        self.asked.get(&process)?;
+        let known = self.within.get(&process).map_or(0, |within| within.epoch);
+        if epoch < known {
+            let group = self.name.clone();
+            return Some(Anomaly::GenerationBack { group, known, told: epoch });
+        }
+        let owners = self.generations.get(&epoch).map(|generation| &generation.owners);
+        let other = |key: &&Key| owners?.get(*key).filter(|owner| *owner != member).cloned();
+        let shared = owned.iter().find_map(|key| Some((key.clone(), other(&key)?)));
+        match shared {
+            Some((key, first)) if self.lasts(process) => {
+                let (group, second) = (self.name.clone(), member.to_owned());
+                return Some(Anomaly::SharedPartition {
+                    group,
+                    generation: epoch,
+                    key,
+                    first,
+                    second,
+                });
+            }
+            Some(_) => self.begin_again(),
+            None => {}
+        }
+        self.own(process, epoch, member, owned);
+        None
+    }
+
+    fn own(&mut self, process: u64, epoch: i32, member: &str, owned: &[Key]) {
+        let owners = &mut self.generations.entry(epoch).or_default().owners;
+        owners.extend(owned.iter().map(|key| (key.clone(), member.to_owned())));
+        let Some(within) = self.within.get_mut(&process) else { return };
+        within.epoch = epoch;
+        let had = std::mem::take(&mut within.terms);
+        for key in owned {
+            let term = had.get(key).copied().unwrap_or(epoch);
+            within.terms.insert(key.clone(), term);
+            let newest = self.terms.entry(key.clone()).or_insert(term);
+            *newest = (*newest).max(term);
+        }
+    }
+
     fn on_commit(&mut self, process: u64, generation: i32, offsets: &[(Key, i64)]) {
+        let within = self.within.get(&process);
         for (key, offset) in offsets {
+            // Members may be in different epochs: what counts is since when the partition is theirs.
+            let term = within.and_then(|within| within.terms.get(key)).copied();
+            let generation = term.unwrap_or(generation);
             let commits = self.keys.entry(key.clone()).or_default();
             let last = commits.sent.last_key_value().map_or(i64::MIN, |(last, _)| *last);
             assert!(*offset > last, "offsets rise: {offset} of {key} after {last}");
@@ -362,7 +444,8 @@ impl Group {
 
     fn on_end(&mut self, process: u64, key: &Key, accepted: bool) -> Option<Anomaly> {
         let asked = self.asked.get(&process)?;
-        let (offset, known, at) = (*asked.commit.get(key)?, asked.generation, asked.at);
+        let known = asked.terms.get(key).copied().unwrap_or(asked.generation);
+        let (offset, at) = (*asked.commit.get(key)?, asked.at);
         let commits = self.keys.get_mut(key)?;
         let sent = commits.sent.get_mut(&offset)?;
         if !accepted {

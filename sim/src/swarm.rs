@@ -38,6 +38,18 @@ pub struct Clients {
     pub pause: u64,
 }
 
+/// Which protocols the members of a group speak.
+#[derive(Copy, Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Protocols {
+    /// One of them assigns.
+    Classic,
+    /// The coordinator assigns (KIP-848).
+    Consumer,
+    /// Each chooses when it comes, so that groups change from one to the other.
+    Mixed,
+}
+
 /// Consumer groups, all alike.
 #[derive(Copy, Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct GroupShape {
@@ -51,6 +63,8 @@ pub struct GroupShape {
     pub partitions: i32,
     /// Whether that topic is made beforehand, with segments of so many bytes.
     pub segment_bytes: Option<i32>,
+    /// What members speak.
+    pub protocols: Protocols,
     /// Whether members are static: those that crash come back as who they were.
     pub statics: bool,
     /// Whether offsets of a group without members expire during the run.
@@ -126,6 +140,7 @@ impl Swarm {
             partitions: choices.range(Stream::Swarm, "offsets-partitions", 1, 3) as i32,
             segment_bytes: chance(choices, "offsets-topic", 60)
                 .then(|| choices.pick(Stream::Swarm, "offsets-bytes", &[2_000, 8_000, 30_000])),
+            protocols: Protocols::Classic,
             statics: chance(choices, "static-members", 40),
             expiry: chance(choices, "expiring-offsets", 30),
             deleted: chance(choices, "deleted-groups", 40),

@@ -39,6 +39,12 @@ impl History {
         self.did(process, GroupAction::Synced { generation, member: member.to_owned(), owned })
     }
 
+    fn assigned(self, process: u64, epoch: i32, member: &str, owned: &[i32]) -> Self {
+        let owned = owned.iter().map(|partition| key(*partition)).collect();
+        let (member, id) = (member.to_owned(), member.to_owned());
+        self.asked(process).did(process, GroupAction::Assigned { epoch, member, id, owned })
+    }
+
     /// A generation that one member leads, alone.
     fn alone(self, process: u64, generation: i32, member: &str) -> Self {
         self.asked(process).led(process, generation, member, &[member]).asked(process).synced(
@@ -266,4 +272,49 @@ fn a_group_that_was_deleted_is_gone_until_somebody_comes() {
     history().did(2, described(true)).finds(&back);
     history().fetched(2, Some(5)).finds(&back);
     history().alone(3, 1, "b").did(2, described(true)).finds(&[]);
+}
+
+#[test]
+fn a_partition_has_one_owner_in_an_epoch() {
+    let history = || {
+        let history = History::new().assigned(1, 1, "a", &[0, 1]).committed(1, 1, 5);
+        history.assigned(2, 2, "b", &[]).assigned(1, 1, "a", &[0])
+    };
+    history().assigned(1, 2, "a", &[0]).assigned(2, 2, "b", &[1]).finds(&[]);
+    let shared = Anomaly::SharedPartition {
+        group: group(),
+        generation: 2,
+        key: key(0),
+        first: "a".to_owned(),
+        second: "b".to_owned(),
+    };
+    history().assigned(1, 2, "a", &[0]).assigned(2, 2, "b", &[0, 1]).finds(&[shared]);
+    // A group that nobody was in and that committed nothing begins anew.
+    let empty = History::new().assigned(1, 1, "a", &[0]).did(1, GroupAction::Out);
+    empty.assigned(2, 1, "b", &[0]).finds(&[]);
+}
+
+#[test]
+fn the_epoch_of_a_member_does_not_go_back() {
+    let back = Anomaly::GenerationBack { group: group(), known: 2, told: 1 };
+    let history = || History::new().assigned(1, 2, "a", &[0]);
+    history().assigned(2, 1, "b", &[]).finds(&[]);
+    history().did(1, GroupAction::Out).assigned(1, 1, "a", &[]).finds(&[]);
+    history().assigned(1, 1, "a", &[0]).finds(&[back]);
+}
+
+#[test]
+fn a_commit_for_what_another_member_was_given_is_stale() {
+    let history = || History::new().assigned(1, 1, "a", &[0]).assigned(2, 2, "b", &[]);
+    let stale = |known| Anomaly::StaleCommit {
+        group: group(),
+        key: key(0),
+        offset: 5,
+        generation: 1,
+        known,
+    };
+    history().committed(1, 1, 5).finds(&[]);
+    history().assigned(1, 2, "a", &[0]).committed(1, 2, 5).finds(&[]);
+    history().assigned(2, 2, "b", &[0]).committed(1, 1, 5).finds(&[stale(2)]);
+    history().commit(1, 1, 5).assigned(2, 2, "b", &[0]).ended(1, true).finds(&[]);
 }

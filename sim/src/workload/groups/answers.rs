@@ -6,8 +6,9 @@ use dohle_jepsen::GroupAction;
 use dohle_wire::ErrorCode;
 use dohle_wire::codec::Reader;
 use dohle_wire::message::{
-    FindCoordinatorRequest, HeartbeatRequest, JoinGroupRequest, JoinGroupResponse,
-    LeaveGroupRequest, OffsetCommitRequest, OffsetFetchRequest, SyncGroupRequest,
+    ConsumerGroupHeartbeatRequest, FindCoordinatorRequest, HeartbeatRequest, JoinGroupRequest,
+    JoinGroupResponse, LeaveGroupRequest, OffsetCommitRequest, OffsetFetchRequest,
+    SyncGroupRequest,
 };
 
 use super::Plan;
@@ -15,9 +16,17 @@ use super::line::answer;
 use super::member::{Ask, Member, Stage};
 use super::wire;
 use crate::actor::ActorEffect;
+use crate::choice::Choices;
+use crate::swarm::Protocols;
 
 impl Member {
-    pub(super) fn on_answer(&mut self, reader: Reader, plan: &Plan, fx: &mut Vec<ActorEffect>) {
+    pub(super) fn on_answer(
+        &mut self,
+        reader: Reader,
+        plan: &mut Plan,
+        choices: &mut Choices,
+        fx: &mut Vec<ActorEffect>,
+    ) {
         match self.ask.take() {
             None => {}
             Some(Ask::Find) => {
@@ -37,6 +46,9 @@ impl Member {
             Some(Ask::Leave) => self.on_left(reader, plan, fx),
             Some(Ask::Commit) => self.on_committed(reader, fx),
             Some(Ask::Fetch) => self.on_fetched(reader, fx),
+            Some(Ask::Names) => Self::on_names(reader, plan),
+            Some(Ask::Beat) => self.on_beaten(reader, plan, choices, fx),
+            Some(Ask::LastBeat) => self.on_last_beat(reader, plan, fx),
         }
     }
 
@@ -57,6 +69,9 @@ impl Member {
         let assigned = members.as_ref().filter(|_| !skip);
         let assigned = assigned.map(|members| wire::assign(members.keys(), &plan.keys));
         self.stage = Stage::Joined(assigned.unwrap_or_default());
+        if plan.protocols == Protocols::Mixed {
+            return;
+        }
         let (generation, id) = (self.me.generation, self.me.member.clone());
         let member = self.me.who().to_owned();
         // A leader that took the place of another is shown its generation as it is by now.
@@ -71,9 +86,21 @@ impl Member {
         }
         (self.stage, self.owned) = (Stage::Settled, wire::owned(synced.assignment));
         self.ended = plan.finishing && !plan.deleted;
+        if plan.protocols == Protocols::Mixed {
+            return self.tell_assigned(fx);
+        }
         let (generation, member) = (self.me.generation, self.me.who().to_owned());
         let owned = self.owned.clone();
         self.did(GroupAction::Synced { generation, member, owned }, fx);
+    }
+
+    fn on_last_beat(&mut self, reader: Reader, plan: &Plan, fx: &mut Vec<ActorEffect>) {
+        let left = answer::<ConsumerGroupHeartbeatRequest>(reader, wire::BEAT_VERSION);
+        if left.error_code == 0 {
+            self.ended = plan.finishing;
+            self.did(GroupAction::Out, fx);
+        }
+        self.leave_generation();
     }
 
     fn on_left(&mut self, reader: Reader, plan: &Plan, fx: &mut Vec<ActorEffect>) {
@@ -116,9 +143,10 @@ impl Member {
     }
 
     /// Whether there was no error; otherwise decides how to go on.
-    fn is_well(&mut self, code: i16, fx: &mut Vec<ActorEffect>) -> bool {
+    pub(super) fn is_well(&mut self, code: i16, fx: &mut Vec<ActorEffect>) -> bool {
         match ErrorCode::from(code) {
             ErrorCode::None => return true,
+            code if self.is_fenced(code, fx) => {}
             ErrorCode::UnknownMemberId | ErrorCode::FencedInstanceId => {
                 self.did(GroupAction::Out, fx);
                 self.forget_member();
@@ -144,5 +172,7 @@ fn is_refusal(code: i16) -> bool {
             | ErrorCode::UnknownMemberId
             | ErrorCode::FencedInstanceId
             | ErrorCode::RebalanceInProgress
+            | ErrorCode::StaleMemberEpoch
+            | ErrorCode::FencedMemberEpoch
     )
 }

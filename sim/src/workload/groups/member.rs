@@ -11,6 +11,7 @@ use super::wire::{self, Identity};
 use crate::actor::{ActorEffect, ActorInput};
 use crate::choice::{Choices, Stream};
 use crate::clock::{MS, SEC};
+use crate::swarm::Protocols;
 use crate::workload::did;
 
 /// A typical pause between two requests of a member.
@@ -39,6 +40,12 @@ pub(super) enum Ask {
     Leave,
     Commit,
     Fetch,
+    /// The ids of topics.
+    Names,
+    /// A heartbeat of the consumer protocol.
+    Beat,
+    /// The last heartbeat of the consumer protocol.
+    LastBeat,
 }
 
 /// A member and its connection.
@@ -48,6 +55,10 @@ pub(super) struct Member {
     pub(super) me: Identity,
     pub(super) stage: Stage,
     pub(super) owned: Vec<Key>,
+    /// Its coordinator assigns; otherwise a leader does.
+    pub(super) assigned_by_coordinator: bool,
+    /// The coordinator waits to hear what it has.
+    pub(super) report: bool,
     /// It knows where its coordinator is.
     pub(super) found: bool,
     /// It has fetched what is committed since its connection stands.
@@ -67,6 +78,8 @@ impl Member {
             me: Identity::new(group, instance),
             stage: Stage::Outside,
             owned: Vec::new(),
+            assigned_by_coordinator: false,
+            report: false,
             found: false,
             read: false,
             ask: None,
@@ -88,11 +101,12 @@ impl Member {
             Heard::Up => (self.found, self.read, self.next) = (false, false, Some(now.mono)),
             Heard::Down => self.on_down(now, choices),
             Heard::Answer(reader) => {
-                self.on_answer(reader, plan, fx);
+                self.on_answer(reader, plan, choices, fx);
                 self.next = Some(Instant(now.mono.0 + self.pause(choices)));
             }
         }
         if matches!(input, ActorInput::Start) {
+            self.choose_protocol(plan, choices);
             self.next = Some(now.mono);
         }
         if self.line.is_down() && self.next.is_none() {
@@ -135,12 +149,40 @@ impl Member {
         match &self.stage {
             _ if !self.found => self.send(now, Ask::Find, plan, choices, fx),
             _ if !self.read => self.send(now, Ask::Fetch, plan, choices, fx),
+            _ if self.assigned_by_coordinator => self.act_in_epoch(now, plan, choices, fx),
             Stage::Outside => self.send(now, Ask::Join, plan, choices, fx),
             Stage::Joined(_) => self.choose_joined(now, plan, choices, fx),
             Stage::Stalled => self.send(now, Ask::Heartbeat, plan, choices, fx),
             Stage::Settled if plan.finishing => self.send(now, Ask::Leave, plan, choices, fx),
             Stage::Settled => self.choose(now, plan, choices, fx),
         }
+    }
+
+    /// What a member does next whose coordinator assigns.
+    fn act_in_epoch(
+        &mut self,
+        now: Now,
+        plan: &mut Plan,
+        choices: &mut Choices,
+        fx: &mut Vec<ActorEffect>,
+    ) {
+        let ask = match &self.stage {
+            _ if !plan.knows_names() => Ask::Names,
+            Stage::Outside | Stage::Joined(_) | Stage::Stalled => Ask::Beat,
+            Stage::Settled if self.report => Ask::Beat,
+            Stage::Settled if plan.finishing && plan.deleted => Ask::LastBeat,
+            Stage::Settled if plan.finishing => Ask::Beat,
+            Stage::Settled => return self.choose(now, plan, choices, fx),
+        };
+        self.send(now, ask, plan, choices, fx);
+    }
+
+    fn choose_protocol(&mut self, plan: &Plan, choices: &mut Choices) {
+        self.assigned_by_coordinator = match plan.protocols {
+            Protocols::Classic => false,
+            Protocols::Consumer => true,
+            Protocols::Mixed => choices.chance(Stream::Workload, "consumer-protocol", 500_000),
+        };
     }
 
     fn choose_joined(
@@ -151,7 +193,7 @@ impl Member {
         fx: &mut Vec<ActorEffect>,
     ) {
         match choices.below(Stream::Workload, "joined", 100) {
-            0..=2 if !plan.finishing => self.crash(now, plan, fx),
+            0..=2 if !plan.finishing => self.crash(now, plan, choices, fx),
             // A static one may have come back to a generation that waits for nobody.
             3..=5 if !plan.finishing && !self.me.is_static() => {
                 self.stage = Stage::Stalled;
@@ -169,27 +211,39 @@ impl Member {
         fx: &mut Vec<ActorEffect>,
     ) {
         let ask = match choices.below(Stream::Workload, "member", 100) {
+            0..=2 if self.assigned_by_coordinator => Ask::LastBeat,
             0..=2 => Ask::Leave,
             3..=4 => {
                 let silence = u64::from(plan.session_timeout_ms.unsigned_abs()) * MS * 3 / 2;
                 self.next = Some(Instant(now.mono.0 + silence));
                 return;
             }
-            5..=6 => return self.crash(now, plan, fx),
-            7..=26 => Ask::Heartbeat,
+            5..=6 => return self.crash(now, plan, choices, fx),
+            7..=26 => self.heartbeat(),
             27..=50 => Ask::Fetch,
-            _ if self.owned.iter().all(|key| plan.rests(now, key)) => Ask::Heartbeat,
+            _ if self.owned.iter().all(|key| plan.rests(now, key)) => self.heartbeat(),
             _ => Ask::Commit,
         };
         self.send(now, ask, plan, choices, fx);
     }
 
+    fn heartbeat(&self) -> Ask {
+        if self.assigned_by_coordinator { Ask::Beat } else { Ask::Heartbeat }
+    }
+
     /// Ends without a word, and comes back as another process that knows nothing.
-    fn crash(&mut self, now: Now, plan: &mut Plan, fx: &mut Vec<ActorEffect>) {
+    fn crash(
+        &mut self,
+        now: Now,
+        plan: &mut Plan,
+        choices: &mut Choices,
+        fx: &mut Vec<ActorEffect>,
+    ) {
         self.did(GroupAction::Out, fx);
         self.hang_up(fx);
         self.process = plan.next_process;
         plan.next_process += 1;
+        self.choose_protocol(plan, choices);
         self.forget_member();
         self.next = Some(Instant(now.mono.0 + MS));
     }
@@ -208,9 +262,7 @@ impl Member {
         match ask {
             Ask::Find => line.ask(now, wire::FIND_VERSION, &me.find(), fx),
             Ask::Join => {
-                let mut topics: Vec<String> = plan.keys.iter().map(|k| k.topic.clone()).collect();
-                topics.dedup();
-                let join = me.join(plan.session_timeout_ms, topics);
+                let join = me.join(plan.session_timeout_ms, plan.topics());
                 line.ask(now, wire::JOIN_VERSION, &join, fx);
             }
             Ask::Sync => {
@@ -224,6 +276,9 @@ impl Member {
             Ask::Leave => line.ask(now, wire::LEAVE_VERSION, &me.leave(), fx),
             Ask::Commit => self.commit(now, plan, choices, fx),
             Ask::Fetch => line.ask(now, wire::FETCH_VERSION, &me.fetch(&plan.keys), fx),
+            Ask::Names => self.ask_names(now, fx),
+            Ask::Beat => self.beat(now, plan, choices, fx),
+            Ask::LastBeat => self.leave_by_heartbeat(now, plan, choices, fx),
         }
     }
 
@@ -246,6 +301,10 @@ impl Member {
         self.did(GroupAction::Commit { generation: self.me.generation, offsets }, fx);
     }
 
+    pub(super) fn line(&mut self) -> &mut Line {
+        &mut self.line
+    }
+
     pub(super) fn did(&self, action: GroupAction, fx: &mut Vec<ActorEffect>) {
         did(self.process, Action::Group { group: self.me.group.clone(), action }, fx);
     }
@@ -257,7 +316,7 @@ impl Member {
     }
 
     pub(super) fn leave_generation(&mut self) {
-        self.stage = Stage::Outside;
+        (self.stage, self.report) = (Stage::Outside, false);
         self.owned.clear();
     }
 

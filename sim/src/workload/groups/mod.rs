@@ -1,8 +1,8 @@
-//! A consumer group of the classic protocol that commits offsets, and reads them back.
+//! A consumer group that commits offsets, and reads them back.
 //!
-//! Its members speak the protocol themselves, one request at a time each. They find their
-//! coordinator, join, are assigned partitions by their leader, and then commit, fetch, send
-//! heartbeats, leave, fall silent for longer than their session, crash and come back under a new
+//! Its members speak the classic or the consumer protocol themselves, one request at a time each.
+//! They find their coordinator, join, are assigned partitions, and then commit, fetch, send
+//! heartbeats, subscribe to other topics, leave, fall silent for longer than their session, crash and come back under a new
 //! id or as the static member that they were, or never ask for what they were assigned. In the
 //! end each of them settles once more, and perhaps the group is deleted.
 //!
@@ -10,6 +10,7 @@
 
 mod answers;
 mod end;
+mod heartbeats;
 mod line;
 mod member;
 mod wire;
@@ -19,6 +20,7 @@ use std::collections::BTreeMap;
 use dohle_core::group::place::{OFFSETS_TOPIC, partition_of};
 use dohle_core::time::{Deadline, Now, earlier};
 use dohle_jepsen::{Action, GroupAction, Key};
+use dohle_wire::id::Uuid;
 
 use self::end::Undertaker;
 use self::member::Member;
@@ -26,7 +28,7 @@ use super::did;
 use crate::actor::{Actor, ActorEffect, ActorInput};
 use crate::choice::Choices;
 use crate::clock::SEC;
-use crate::swarm::{GroupShape, TopicShape};
+use crate::swarm::{GroupShape, Protocols, TopicShape};
 
 /// What a group is there for.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
@@ -44,6 +46,10 @@ struct Plan {
     session_timeout_ms: i32,
     /// The next offset to commit of each partition.
     next: BTreeMap<Key, i64>,
+    /// Topics by id, as far as somebody has asked.
+    names: BTreeMap<Uuid, String>,
+    /// Which protocols members speak.
+    protocols: Protocols,
     /// The process that a member is when it comes back.
     next_process: u64,
     finishing: bool,
@@ -109,6 +115,8 @@ impl Group {
                 next: keys.iter().map(|key| (key.clone(), 1)).collect(),
                 keys,
                 session_timeout_ms: shape.session_timeout_ms,
+                names: BTreeMap::new(),
+                protocols: shape.protocols,
                 next_process: first + count + 1,
                 finishing: false,
                 expires: shape.expiry,

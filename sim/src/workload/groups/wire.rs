@@ -31,8 +31,12 @@ pub(super) const HEARTBEAT_VERSION: i16 = 4;
 pub(super) const LEAVE_VERSION: i16 = 5;
 pub(super) const COMMIT_VERSION: i16 = 9;
 pub(super) const FETCH_VERSION: i16 = 9;
+pub(super) const BEAT_VERSION: i16 = 1;
 pub(super) const DELETE_VERSION: i16 = 2;
 pub(super) const DESCRIBE_VERSION: i16 = 5;
+
+/// How long a rebalance waits for a member.
+pub(super) const REBALANCE_TIMEOUT_MS: i32 = 2_000;
 
 /// The only assignor, which the workload plays itself.
 const PROTOCOL: &str = "range";
@@ -50,6 +54,10 @@ pub(super) struct Identity {
 impl Identity {
     pub(super) fn new(group: &str, instance: Option<String>) -> Self {
         Self { group: group.to_owned(), instance, member: String::new(), generation: -1 }
+    }
+
+    pub(super) fn instance(&self) -> Option<&String> {
+        self.instance.as_ref()
     }
 
     pub(super) fn is_static(&self) -> bool {
@@ -80,7 +88,7 @@ impl Identity {
         JoinGroupRequest {
             group_id: self.group.clone(),
             session_timeout_ms: timeout_ms,
-            rebalance_timeout_ms: 2_000,
+            rebalance_timeout_ms: REBALANCE_TIMEOUT_MS,
             member_id: self.member.clone(),
             group_instance_id: self.instance.clone(),
             protocol_type: PROTOCOL_TYPE.to_owned(),
