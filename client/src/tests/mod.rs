@@ -6,6 +6,7 @@ mod broker;
 mod consumer;
 mod group_broker;
 mod groups;
+mod partitioning;
 mod producer;
 mod random;
 mod world;
