@@ -30,8 +30,10 @@ mod race;
 mod runtime;
 mod shell;
 mod slot;
+mod typed;
 
 pub use admin::{Admin, Each};
 pub use consumer::{Commit, Consumer, ConsumerHandle, Listening, Polled, RebalanceListener};
 pub use producer::{Delivery, Producer, RecordMetadata};
 pub use runtime::{Disconnected, FrameRead, FrameWrite, Runtime};
+pub use typed::{TypedError, TypedProducer, TypedRecord};

@@ -13,7 +13,7 @@ use super::runtime::Runtime;
 use super::shell::{Client, Shell, Wakers};
 use super::slot::{Giver, Taker, slot};
 use crate::config::{ConfigError, ProducerConfig};
-use crate::machine::producer::{Effect, Input, ProduceError, ProducerRecord, Receipt};
+use crate::machine::producer::{Effect, Input, Partitioner, ProduceError, ProducerRecord, Receipt};
 use crate::machine::{NetEffect, Producer as Machine, Token, Trouble};
 
 /// Where an acknowledged record is.
@@ -21,11 +21,30 @@ pub type RecordMetadata = Receipt;
 
 type Outcome = Result<RecordMetadata, ProduceError>;
 
+/// Who hears of the fate of a record.
+enum Hearer {
+    /// Whoever awaits the delivery.
+    Awaits(Giver<Outcome>),
+    /// A callback.
+    Callback(Box<dyn FnOnce(Outcome) + Send>),
+    Nobody,
+}
+
+impl Hearer {
+    fn tell(self, outcome: Outcome, wake: &mut Wakers) {
+        match self {
+            Self::Awaits(giver) => wake.add(giver.give(outcome)),
+            Self::Callback(callback) => wake.call(move || callback(outcome)),
+            Self::Nobody => {}
+        }
+    }
+}
+
 /// Who waits for what.
 #[derive(Default)]
 pub(super) struct Book {
     next_token: u64,
-    records: std::collections::BTreeMap<Token, Giver<Outcome>>,
+    records: std::collections::BTreeMap<Token, Hearer>,
     flushes: std::collections::BTreeMap<Token, Giver<()>>,
     for_memory: Vec<Waker>,
 }
@@ -44,7 +63,9 @@ impl Client for Machine {
         match effect {
             Effect::Net(effect) => return Some(effect),
             Effect::Delivered { token, result } => {
-                wake.add(book.records.remove(&token).and_then(|giver| giver.give(result)));
+                if let Some(hearer) = book.records.remove(&token) {
+                    hearer.tell(result, wake);
+                }
                 wake.add(book.for_memory.drain(..));
             }
             Effect::Flushed { token } => {
@@ -99,6 +120,17 @@ impl<R: Runtime> Producer<R> {
         Ok(Self { handle: Arc::new(Handle(Shell::start(runtime, machine))) })
     }
 
+    /// A producer with a rule of its own for the partitions of records that name none.
+    pub fn with_partitioner(
+        runtime: R,
+        config: ProducerConfig,
+        codecs: Arc<dyn Codecs>,
+        partitioner: Arc<dyn Partitioner>,
+    ) -> Result<Self, ConfigError> {
+        let machine = Machine::new(config, codecs, runtime.seed())?.with_partitioner(partitioner);
+        Ok(Self { handle: Arc::new(Handle(Shell::start(runtime, machine))) })
+    }
+
     fn shell(&self) -> &Arc<Shell<R, Machine>> {
         &self.handle.0
     }
@@ -107,37 +139,128 @@ impl<R: Runtime> Producer<R> {
     /// [`Self::queue`] or run many of these.
     ///
     /// Records that are sent one after the other arrive in that order in their partition.
+    ///
+    /// ```no_run
+    /// # use dohle_client::api::{Producer, Runtime};
+    /// # use dohle_client::machine::producer::{ProduceError, ProducerRecord};
+    /// # async fn example<R: Runtime>(producer: Producer<R>) -> Result<(), ProduceError> {
+    /// let record = ProducerRecord::new("orders", "two apples").with_key("ann");
+    /// let at = producer.send(record).await?;
+    /// println!("in partition {} at offset {}", at.partition, at.offset);
+    /// # Ok(())
+    /// # }
+    /// ```
     pub async fn send(&self, record: ProducerRecord) -> Result<RecordMetadata, ProduceError> {
         self.queue(record).await?.await
     }
 
     /// Queues a record. Waits only while `buffer.memory` is used up, up to `max.block.ms`; what
     /// becomes of the record is what the [`Delivery`] gives.
+    ///
+    /// ```no_run
+    /// # use dohle_client::api::{Producer, Runtime};
+    /// # use dohle_client::machine::producer::{ProduceError, ProducerRecord};
+    /// # async fn example<R: Runtime>(producer: Producer<R>) -> Result<(), ProduceError> {
+    /// let mut deliveries = Vec::new();
+    /// for number in 0..1000 {
+    ///     let record = ProducerRecord::new("numbers", number.to_string());
+    ///     deliveries.push(producer.queue(record).await?);
+    /// }
+    /// for delivery in deliveries {
+    ///     delivery.await?;
+    /// }
+    /// # Ok(())
+    /// # }
+    /// ```
     pub async fn queue(&self, record: ProducerRecord) -> Result<Delivery, ProduceError> {
+        let (giver, taker) = slot();
+        self.queue_for(record, Hearer::Awaits(giver)).await?;
+        Ok(Delivery(taker))
+    }
+
+    /// Queues a record, as [`Self::queue`] does, and calls back once its fate is known.
+    ///
+    /// Callbacks of one partition come in the order of its records. They run in the task that serves
+    /// a connection: they must not block. If the record is not even queued the error is returned and
+    /// nothing is called.
+    ///
+    /// ```no_run
+    /// # use dohle_client::api::{Producer, Runtime};
+    /// # use dohle_client::machine::producer::{ProduceError, ProducerRecord};
+    /// # async fn example<R: Runtime>(producer: Producer<R>) -> Result<(), ProduceError> {
+    /// let record = ProducerRecord::new("orders", "two apples");
+    /// let told = |fate: Result<_, ProduceError>| match fate {
+    ///     Ok(_) => println!("written"),
+    ///     Err(error) => eprintln!("not known to be written: {error}"),
+    /// };
+    /// producer.send_with(record, told).await?;
+    /// producer.flush().await;
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub async fn send_with(
+        &self,
+        record: ProducerRecord,
+        callback: impl FnOnce(Result<RecordMetadata, ProduceError>) + Send + 'static,
+    ) -> Result<(), ProduceError> {
+        self.queue_for(record, Hearer::Callback(Box::new(callback))).await
+    }
+
+    /// Queues a record and forgets it: nobody hears what becomes of it, and nothing waits. If
+    /// `buffer.memory` is used up now the record is refused.
+    ///
+    /// ```no_run
+    /// # use dohle_client::api::{Producer, Runtime};
+    /// # use dohle_client::machine::producer::{ProduceError, ProducerRecord};
+    /// # async fn example<R: Runtime>(producer: Producer<R>) -> Result<(), ProduceError> {
+    /// for number in 0..1000 {
+    ///     producer.send_and_forget(ProducerRecord::new("metrics", number.to_string()))?;
+    /// }
+    /// // What is not written when the producer is dropped may be lost.
+    /// producer.flush().await;
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn send_and_forget(&self, record: ProducerRecord) -> Result<(), ProduceError> {
+        let mut cx = Context::from_waker(Waker::noop());
+        let mut entry = Some((record, Hearer::Nobody));
+        match self.try_queue(&mut cx, &mut entry, false) {
+            Poll::Ready(()) => Ok(()),
+            Poll::Pending => Err(ProduceError::BufferFull),
+        }
+    }
+
+    async fn queue_for(&self, record: ProducerRecord, hearer: Hearer) -> Result<(), ProduceError> {
         let max_block = self.shell().lock().machine.config().max_block;
-        let mut record = Some(record);
-        let queued = poll_fn(|cx| self.try_queue(cx, &mut record));
+        let mut entry = Some((record, hearer));
+        let queued = poll_fn(|cx| self.try_queue(cx, &mut entry, true));
         match race(queued, self.shell().runtime.sleep(max_block)).await {
-            First::Left(delivery) => Ok(delivery),
+            First::Left(()) => Ok(()),
             First::Right(()) => Err(ProduceError::BufferFull),
         }
     }
 
-    fn try_queue(&self, cx: &Context<'_>, record: &mut Option<ProducerRecord>) -> Poll<Delivery> {
+    fn try_queue(
+        &self,
+        cx: &mut Context<'_>,
+        entry: &mut Option<(ProducerRecord, Hearer)>,
+        wait: bool,
+    ) -> Poll<()> {
         let shell = self.shell();
         let mut state = shell.lock();
-        let size = record.as_ref().map_or(0, ProducerRecord::size);
+        let size = entry.as_ref().map_or(0, |(record, _)| record.size());
         let (free, all) = (state.machine.free_memory(), state.machine.config().buffer_memory);
         if size > free && size <= all {
-            state.book.for_memory.push(cx.waker().clone());
+            if wait {
+                state.book.for_memory.push(cx.waker().clone());
+            }
             return Poll::Pending;
         }
-        let record = record.take().expect("a future is not polled after its end");
-        let (giver, taker) = slot();
+        let (record, hearer) = entry.take().expect("a future is not polled after its end");
         let token = state.book.token();
-        state.book.records.insert(token, giver);
+        state.book.records.insert(token, hearer);
         shell.input_locked(state, Input::Send { token, record });
-        Poll::Ready(Delivery(taker))
+        Poll::Ready(())
     }
 
     /// Sends what lingers, and waits until every record that was queued before is delivered or has

@@ -31,13 +31,25 @@ pub(super) trait Client: Machine<Effect: Send, Input: Send> + Send + 'static {
     fn close() -> Self::Input;
 }
 
-/// Tasks to be woken once the lock is free.
+/// Tasks to be woken, and code of the application to be called, once the lock is free.
 #[derive(Default)]
-pub(super) struct Wakers(Vec<Waker>);
+pub(super) struct Wakers {
+    tasks: Vec<Waker>,
+    calls: Vec<Box<dyn FnOnce() + Send>>,
+}
 
 impl Wakers {
     pub(super) fn add(&mut self, wakers: impl IntoIterator<Item = Waker>) {
-        self.0.extend(wakers);
+        self.tasks.extend(wakers);
+    }
+
+    pub(super) fn call(&mut self, call: impl FnOnce() + Send + 'static) {
+        self.calls.push(Box::new(call));
+    }
+
+    fn run(self) {
+        self.tasks.into_iter().for_each(Waker::wake);
+        self.calls.into_iter().for_each(|call| call());
     }
 }
 
@@ -112,7 +124,7 @@ impl<R: Runtime, M: Client> Shell<R, M> {
         let mut wake = Wakers::default();
         let opening = state.step(self.runtime.now(), input, &mut wake);
         drop(state);
-        wake.0.into_iter().for_each(Waker::wake);
+        wake.run();
         for opening in opening {
             self.runtime.spawn(Arc::clone(self).run_connection(opening));
         }

@@ -89,7 +89,7 @@ impl ConnectionConfig {
             "metadata.max.age.ms" => {
                 self.metadata_max_age = value::millis("metadata.max.age.ms", text)?;
             }
-            _ => return Err(ConfigError::UnknownKey { key: key.to_owned() }),
+            _ => return Err(value::unknown(key)),
         }
         Ok(())
     }

@@ -28,6 +28,14 @@ pub enum ConfigError {
         /// The name.
         key: String,
     },
+    /// In Kafka's clients the setting names a Java class.
+    #[error("`{key}` names a class in Kafka's clients; here {instead}")]
+    InCode {
+        /// The setting.
+        key: String,
+        /// What to do.
+        instead: &'static str,
+    },
     /// A value is not what the setting takes.
     #[error("`{key}` must be {expected}, but is `{found}`")]
     BadValue {

@@ -60,6 +60,13 @@ pub struct ProducerConfig {
     pub metadata_max_idle: Duration,
     /// `partitioner.adaptive.partitioning.enable`: prefer partitions with shorter queues.
     pub adaptive_partitioning: bool,
+    /// `partitioner.availability.timeout.ms`: a broker that takes no batches for so long gets no
+    /// records without key, if there is another; 0 for never.
+    pub availability_timeout: Duration,
+    /// `partitioner.rack.aware`: prefer partitions with a leader in `client.rack`.
+    pub rack_aware: bool,
+    /// `client.rack`: where this producer is.
+    pub client_rack: String,
     /// `partitioner.ignore.keys`: spread records with keys like those without.
     pub ignore_keys: bool,
     /// `retries`: most repetitions of one batch.
@@ -83,6 +90,9 @@ impl Default for ProducerConfig {
             max_request_size: 1_048_576,
             metadata_max_idle: Duration::from_millis(300_000),
             adaptive_partitioning: true,
+            availability_timeout: Duration::ZERO,
+            rack_aware: false,
+            client_rack: String::new(),
             ignore_keys: false,
             retries: i32::MAX as u32,
         }
@@ -132,6 +142,14 @@ impl ProducerConfig {
                 self.adaptive_partitioning =
                     value::flag("partitioner.adaptive.partitioning.enable", text)?;
             }
+            "partitioner.availability.timeout.ms" => {
+                self.availability_timeout =
+                    value::millis("partitioner.availability.timeout.ms", text)?;
+            }
+            "partitioner.rack.aware" => {
+                self.rack_aware = value::flag("partitioner.rack.aware", text)?;
+            }
+            "client.rack" => text.clone_into(&mut self.client_rack),
             "partitioner.ignore.keys" => {
                 self.ignore_keys = value::flag("partitioner.ignore.keys", text)?;
             }

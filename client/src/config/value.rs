@@ -11,6 +11,17 @@ fn bad(key: &'static str, expected: &'static str, found: &str) -> ConfigError {
     ConfigError::BadValue { key, expected, found: found.to_owned() }
 }
 
+/// A setting that there is not.
+pub(super) fn unknown(key: &str) -> ConfigError {
+    let instead = match key {
+        "partitioner.class" => "a `Partitioner` is given to the producer",
+        "key.serializer" | "value.serializer" => "a `TypedProducer` is given its serializers",
+        "key.deserializer" | "value.deserializer" => "a `Deserializer` is applied to what was read",
+        _ => return ConfigError::UnknownKey { key: key.to_owned() },
+    };
+    ConfigError::InCode { key: key.to_owned(), instead }
+}
+
 pub(super) fn millis(key: &'static str, value: &str) -> Result<Duration, ConfigError> {
     let ms = value.trim().parse::<u64>();
     let ms = ms.map_err(|_| bad(key, "a number of milliseconds, 0 or more", value))?;

@@ -13,12 +13,16 @@ use dohle_wire::id::{Offset, Timestamp};
 
 use super::broker::{Broker, Fault, PORT, Served};
 use super::producer::Turning;
-use crate::api::{Admin, Consumer, Disconnected, FrameRead, FrameWrite, Producer, Runtime};
+use crate::api::{
+    Admin, Consumer, Disconnected, FrameRead, FrameWrite, Producer, Runtime, TypedError,
+    TypedProducer, TypedRecord,
+};
 use crate::config::{AdminConfig, ConsumerConfig, ProducerConfig};
 use crate::machine::admin::{AdminError, NewTopic, OffsetSpec};
 use crate::machine::consumer::Start;
 use crate::machine::producer::{ProduceError, ProducerRecord};
 use crate::machine::{Frame, Now, TopicPartition};
+use crate::serde::{SerdeError, Serializer, StringSerde, VoidSerde};
 
 type Task = Pin<Box<dyn Future<Output = ()> + Send>>;
 
@@ -340,4 +344,73 @@ fn dropping_a_client_ends_its_tasks_and_connections() {
         let admin = Admin::new(desk.clone(), config).unwrap();
         assert_eq!(admin.list_topics().await, Err(AdminError::TimedOut("a connection")));
     });
+}
+
+#[test]
+fn callbacks_hear_of_each_fate_in_order() {
+    let desk = desk();
+    let told = Arc::new(Mutex::new(Vec::new()));
+    desk.run(async {
+        let producer = producer(&desk, ProducerConfig::to(SERVER).unwrap());
+        for n in 0..20 {
+            let told = Arc::clone(&told);
+            let record = ProducerRecord::new("t", n.to_string()).with_partition(0);
+            let twin = producer.clone();
+            let callback = move |fate: Result<crate::api::RecordMetadata, ProduceError>| {
+                told.lock().unwrap().push((n, fate.unwrap().offset.0));
+                // A callback may use the producer: no lock is held.
+                twin.send_and_forget(ProducerRecord::new("t", "again").with_partition(1)).unwrap();
+            };
+            producer.send_with(record, callback).await.unwrap();
+        }
+        producer.flush().await;
+        producer.flush().await;
+    });
+    assert_eq!(*told.lock().unwrap(), (0..20).map(|n| (n, n)).collect::<Vec<_>>());
+    assert_eq!(desk.0.lock().unwrap().broker.log("t", 1).end(), 20);
+}
+
+#[test]
+fn a_forgotten_record_never_waits_for_memory() {
+    let desk = desk();
+    desk.run(async {
+        let config = ProducerConfig { buffer_memory: 200, ..ProducerConfig::to(SERVER).unwrap() };
+        let producer = producer(&desk, config);
+        let forget = || producer.send_and_forget(ProducerRecord::new("t", vec![0; 60]));
+        assert_eq!((forget(), forget()), (Ok(()), Ok(())));
+        assert_eq!(forget(), Err(ProduceError::BufferFull));
+        producer.flush().await;
+        assert_eq!(forget(), Ok(()));
+    });
+}
+
+/// Refuses every value.
+struct Never;
+
+impl Serializer<str> for Never {
+    fn serialize(&self, topic: &str, _: &str) -> Result<Option<Bytes>, SerdeError> {
+        Err(SerdeError::Other(format!("nothing for {topic}")))
+    }
+}
+
+#[test]
+fn typed_records_are_serialized() {
+    let desk = desk();
+    desk.run(async {
+        let producer = producer(&desk, ProducerConfig::to(SERVER).unwrap());
+        let typed: TypedProducer<Desk, (), str> =
+            TypedProducer::new(producer.clone(), VoidSerde, StringSerde);
+        let record = || TypedRecord::new("t", "text").with_key(&()).with_partition(0);
+        let bytes = typed.serialize(record()).unwrap();
+        assert_eq!((bytes.key, bytes.value.as_deref()), (None, Some(&b"text"[..])));
+        assert_eq!(typed.send(record()).await.unwrap().offset, Offset(0));
+        let tombstone = typed.serialize(TypedRecord::tombstone("t", &())).unwrap();
+        assert_eq!(tombstone.value, None);
+        let refusing: TypedProducer<Desk, str, str> =
+            TypedProducer::new(producer, Never, StringSerde);
+        let refused = refusing.send(TypedRecord::new("t", "text").with_key("key")).await;
+        let why = SerdeError::Other("nothing for t".to_owned());
+        assert_eq!(refused, Err(TypedError::Key(why)));
+    });
+    assert_eq!(desk.0.lock().unwrap().broker.log("t", 0).end(), 1);
 }

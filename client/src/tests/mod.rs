@@ -10,6 +10,7 @@ mod crowd;
 mod group;
 mod group_broker;
 mod groups;
+mod partitioning;
 mod producer;
 mod random;
 mod world;

@@ -3,17 +3,18 @@
 use std::sync::Arc;
 
 use dohle_wire::ErrorCode;
-use dohle_wire::id::{Offset, Timestamp};
+use dohle_wire::id::{NodeId, Offset, Timestamp};
 
 use super::batch::{self, Batch, Waiting};
 use super::murmur2::partition_of;
-use super::partitioner::{Candidate, Sticky};
+use super::partitioner::{Candidate, Rank, Sticky};
 use super::queue::Queue;
 use super::{
     Effect, Input, Key, ProduceError, Producer, ProducerRecord, Receipt, Topic, TopicIndex,
     Unplaced,
 };
-use crate::machine::cluster::TopicInfo;
+use crate::config::ProducerConfig;
+use crate::machine::cluster::{ClusterView, PartitionInfo, TopicInfo};
 use crate::machine::{Now, Token};
 
 impl Producer {
@@ -82,10 +83,13 @@ impl Producer {
     /// Puts a record into a batch of its partition.
     fn place(&mut self, now: Now, topic: TopicIndex, unplaced: Unplaced) {
         let Unplaced { token, record, flush, since } = unplaced;
-        let partition = self.choose(topic, &record);
         let size = record.size();
         let waiting =
             Waiting { token, flush, timestamp: record.timestamp.unwrap_or(now.wall), size };
+        let partition = match self.choose(now, topic, &record) {
+            Ok(partition) => partition,
+            Err(wrong) => return self.deliver(waiting, Err(ProduceError::InvalidPartition(wrong))),
+        };
         let queue = self.topics[topic].queues.entry(partition).or_insert_with(Queue::new);
         let batch_size = self.config.batch_size;
         if queue.open(size, batch_size).is_none() {
@@ -106,21 +110,34 @@ impl Producer {
         self.active.insert((topic, partition));
     }
 
-    fn choose(&mut self, topic: TopicIndex, record: &ProducerRecord) -> i32 {
-        let Self { topics, cluster, config, .. } = self;
+    /// The partition of a record, or the number that a partitioner made up.
+    fn choose(&mut self, now: Now, topic: TopicIndex, record: &ProducerRecord) -> Result<i32, i32> {
+        if let Some(partition) = record.partition {
+            return Ok(partition);
+        }
+        let Self { topics, cluster, config, partitioner, .. } = self;
         let topic = &mut topics[topic];
-        let info = cluster.view().topic(&topic.name).expect("a record is placed in a known topic");
+        let view = cluster.view();
+        let info = view.topic(&topic.name).expect("a record is placed in a known topic");
         let count = info.partitions.len();
-        match (record.partition, &record.key) {
-            (Some(partition), _) => partition,
-            (None, Some(key)) if !config.ignore_keys => partition_of(key, count),
+        let key = record.key.as_deref();
+        let chosen = partitioner.as_ref().and_then(|partitioner| {
+            let count = i32::try_from(count).unwrap_or(i32::MAX);
+            partitioner.partition(&topic.name, key, count)
+        });
+        match (chosen, key) {
+            (Some(chosen), _) => match usize::try_from(chosen) {
+                Ok(index) if index < count => Ok(chosen),
+                _ => Err(chosen),
+            },
+            (None, Some(key)) if !config.ignore_keys => Ok(partition_of(key, count)),
             _ => {
-                let adaptive = config.adaptive_partitioning;
-                let candidates = candidates(info, &topic.queues, adaptive);
-                let place = |rng: &mut _| {
-                    topic.sticky.place(record.size(), config.batch_size, rng, || candidates)
-                };
-                place(cluster.rng())
+                let candidates = || candidates(now, config, view, info, &topic.queues);
+                // A draw is rare: the candidates of most records are never asked for.
+                let candidates = topic.sticky.is_due(config.batch_size).then(candidates);
+                let size = record.size();
+                let drawn = || candidates.expect("a draw is due");
+                Ok(topic.sticky.place(size, config.batch_size, cluster.rng(), drawn))
             }
         }
     }
@@ -317,13 +334,33 @@ impl Producer {
 }
 
 fn candidates(
+    now: Now,
+    config: &ProducerConfig,
+    view: &ClusterView,
     info: &TopicInfo,
     queues: &std::collections::BTreeMap<i32, Queue>,
-    adaptive: bool,
 ) -> Vec<Candidate> {
-    let of = |partition: &crate::machine::PartitionInfo| Candidate {
+    let adaptive = config.adaptive_partitioning;
+    let timeout = config.availability_timeout;
+    let is_late = |partition: &&PartitionInfo| {
+        let due = queues.get(&partition.index).and_then(|queue| queue.due(config.linger));
+        due.is_some_and(|due| due.saturating_add(timeout) < now.mono)
+    };
+    let watched = adaptive && !timeout.is_zero();
+    let watched = info.partitions.iter().filter(|_| watched);
+    let late: Vec<NodeId> = watched.filter(is_late).filter_map(|late| late.leader).collect();
+    let is_far = |leader: NodeId| {
+        let rack = view.brokers.get(&leader).and_then(|broker| broker.rack.as_deref());
+        config.rack_aware && !config.client_rack.is_empty() && rack != Some(&config.client_rack)
+    };
+    let of = |partition: &PartitionInfo| Candidate {
         partition: partition.index,
-        has_leader: partition.leader.is_some(),
+        rank: match partition.leader {
+            None => Rank::Leaderless,
+            Some(leader) if late.contains(&leader) => Rank::Late,
+            Some(leader) if is_far(leader) => Rank::Far,
+            Some(_) => Rank::Good,
+        },
         queued: if adaptive { queues.get(&partition.index).map_or(0, Queue::queued) } else { 0 },
     };
     info.partitions.iter().map(of).collect()
@@ -333,5 +370,70 @@ impl Input {
     /// A record to be sent.
     pub const fn send(token: u64, record: ProducerRecord) -> Self {
         Self::Send { token: Token(token), record }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use dohle_wire::id::{LeaderEpoch, TopicId, Uuid};
+
+    use super::*;
+    use crate::machine::cluster::BrokerInfo;
+
+    /// Partition `n` is led by broker `n`, in rack `r<n>`; partition 9 by nobody.
+    fn view() -> ClusterView {
+        let mut view = ClusterView::default();
+        let part = |index: i32, leader: Option<i32>| PartitionInfo {
+            index,
+            leader: leader.map(NodeId),
+            epoch: LeaderEpoch(1),
+            replicas: Vec::new(),
+            isr: Vec::new(),
+            offline: Vec::new(),
+        };
+        let partitions = vec![part(0, Some(0)), part(1, Some(1)), part(2, None)];
+        let id = TopicId(Uuid::from_u128(500));
+        let topic = TopicInfo { id, error: ErrorCode::None, internal: false, partitions };
+        view.topics.insert("t".into(), topic);
+        for id in [0, 1].map(NodeId) {
+            let rack = Some(format!("r{id}"));
+            view.brokers.insert(id, BrokerInfo { id, host: "node".into(), port: 1, rack });
+        }
+        view
+    }
+
+    fn check(config: &ProducerConfig, at_ms: u64, expected: [Rank; 3]) {
+        let view = view();
+        let mut queue = Queue::new();
+        queue.push(Batch::new(1, Duration::from_millis(100), Duration::from_secs(100)));
+        let queues = std::collections::BTreeMap::from([(1, queue)]);
+        let now = Now { mono: Duration::from_millis(at_ms), wall: Timestamp(0) };
+        let found = candidates(now, config, &view, view.topic("t").expect("known"), &queues);
+        assert_eq!(found.iter().map(|of| of.rank).collect::<Vec<_>>(), expected, "at {at_ms} ms");
+    }
+
+    #[test]
+    fn a_leader_that_takes_nothing_is_late_after_the_timeout() {
+        let mut config = ProducerConfig::to("node:1").expect("an address");
+        check(&config, 60_000, [Rank::Good, Rank::Good, Rank::Leaderless]);
+        config.set("partitioner.availability.timeout.ms", "1000").expect("valid");
+        // Created at 100 ms, lingering for 5 ms.
+        check(&config, 1105, [Rank::Good, Rank::Good, Rank::Leaderless]);
+        check(&config, 1106, [Rank::Good, Rank::Late, Rank::Leaderless]);
+        config.set("partitioner.adaptive.partitioning.enable", "false").expect("valid");
+        check(&config, 60_000, [Rank::Good, Rank::Good, Rank::Leaderless]);
+    }
+
+    #[test]
+    fn leaders_in_other_racks_are_far() {
+        let mut config = ProducerConfig::to("node:1").expect("an address");
+        config.set("partitioner.rack.aware", "true").expect("valid");
+        check(&config, 0, [Rank::Good, Rank::Good, Rank::Leaderless]);
+        config.set("client.rack", "r1").expect("valid");
+        check(&config, 0, [Rank::Far, Rank::Good, Rank::Leaderless]);
+        config.set("partitioner.rack.aware", "false").expect("valid");
+        check(&config, 0, [Rank::Good, Rank::Good, Rank::Leaderless]);
     }
 }

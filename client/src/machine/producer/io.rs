@@ -62,6 +62,13 @@ impl ProducerRecord {
         self
     }
 
+    /// The same record with one more header.
+    #[must_use]
+    pub fn with_header(mut self, key: impl Into<String>, value: impl Into<Bytes>) -> Self {
+        self.headers.push(RecordHeader { key: key.into(), value: Some(value.into()) });
+        self
+    }
+
     /// Bytes that the record is accounted with: no less than it needs in a batch.
     pub fn size(&self) -> usize {
         let data = |bytes: &Option<Bytes>| bytes.as_ref().map_or(0, Bytes::len);
@@ -171,7 +178,7 @@ pub enum ProduceError {
         /// How many the topic has.
         count: usize,
     },
-    /// A partition number below 0.
+    /// A partition number below 0, or one of a partitioner's that the topic does not have.
     #[error("partition {0} does not exist")]
     InvalidPartition(
         /// The number.

@@ -48,6 +48,8 @@ use dohle_wire::id::TopicId;
 use dohle_wire::record::Codecs;
 
 pub use self::io::{Effect, Input, ProduceError, ProducerRecord, Receipt, RecordHeader};
+pub use self::murmur2::partition_of_key;
+pub use self::partitioner::Partitioner;
 
 use self::ids::Ids;
 use self::partitioner::Sticky;
@@ -95,6 +97,8 @@ struct Topic {
 pub struct Producer {
     config: Arc<ProducerConfig>,
     codecs: Arc<dyn Codecs>,
+    /// Asked before the built-in rule.
+    partitioner: Option<Arc<dyn Partitioner>>,
     cluster: Cluster<Tag>,
     topics: Vec<Topic>,
     names: BTreeMap<Arc<str>, TopicIndex>,
@@ -149,6 +153,7 @@ impl Producer {
             cluster: Cluster::new(config.connection.clone(), true, seed),
             config: Arc::new(config),
             codecs,
+            partitioner: None,
             topics: Vec::new(),
             names: BTreeMap::new(),
             active: BTreeSet::new(),
@@ -167,6 +172,13 @@ impl Producer {
             closed: false,
             last_step: Duration::ZERO,
         })
+    }
+
+    /// The same producer with another rule for partitions.
+    #[must_use]
+    pub fn with_partitioner(mut self, partitioner: Arc<dyn Partitioner>) -> Self {
+        self.partitioner = Some(partitioner);
+        self
     }
 
     /// The settings.

@@ -28,6 +28,15 @@ pub(super) fn partition_of(key: &[u8], partitions: usize) -> i32 {
     (hash % partitions) as i32
 }
 
+/// The partition to which Kafka's clients send a key, in a topic of `partitions` partitions.
+///
+/// # Panics
+/// If `partitions` is not above 0: no topic is without partitions.
+pub fn partition_of_key(key: &[u8], partitions: i32) -> i32 {
+    let count = usize::try_from(partitions).ok().filter(|count| *count > 0);
+    partition_of(key, count.expect("a topic has partitions"))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

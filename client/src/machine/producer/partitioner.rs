@@ -1,17 +1,61 @@
-//! Where records without key go: KIP-794's uniform sticky partitioning.
+//! Where records without key go: KIP-794's uniform sticky partitioning; or where somebody else's rule
+//! sends them.
 //!
 //! One partition takes all records until a batch's worth of bytes went there, then another is drawn:
 //! so batches are full, and in the long run every partition gets the same.
 
+use std::fmt::Debug;
+
 use crate::machine::rng::Rng;
+
+/// A rule that chooses the partitions of records that name none themselves.
+///
+/// It depends on its arguments only, so that equal records go to equal partitions in every producer.
+///
+/// ```
+/// use dohle_client::machine::producer::{Partitioner, partition_of_key};
+///
+/// /// Keys of the form `customer/order` go where their customer goes.
+/// #[derive(Debug)]
+/// struct ByCustomer;
+///
+/// impl Partitioner for ByCustomer {
+///     fn partition(&self, _topic: &str, key: Option<&[u8]>, partitions: i32) -> Option<i32> {
+///         let customer = key?.split(|byte| *byte == b'/').next()?;
+///         Some(partition_of_key(customer, partitions))
+///     }
+/// }
+///
+/// let of = |key: &str| ByCustomer.partition("orders", Some(key.as_bytes()), 12);
+/// assert_eq!(of("ann/1"), of("ann/2"));
+/// ```
+pub trait Partitioner: Debug + Send + Sync {
+    /// The partition of a record with this key in a topic of `partitions` partitions, or `None` to
+    /// leave the choice to the built-in rule. A number that the topic does not have fails the record.
+    fn partition(&self, topic: &str, key: Option<&[u8]>, partitions: i32) -> Option<i32>;
+}
 
 /// A partition that can be drawn.
 #[derive(Copy, Clone, Debug)]
 pub(super) struct Candidate {
     pub(super) partition: i32,
-    pub(super) has_leader: bool,
+    /// Only the candidates of the lowest rank are drawn from.
+    pub(super) rank: Rank,
     /// Batches that wait for the partition.
     pub(super) queued: usize,
+}
+
+/// How good a candidate is, the best first.
+#[derive(Copy, Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Rank {
+    /// Nothing speaks against it.
+    Good,
+    /// Its leader is in another rack (KIP-1123).
+    Far,
+    /// Its leader takes no batches (`partitioner.availability.timeout.ms`).
+    Late,
+    /// It has no leader.
+    Leaderless,
 }
 
 /// The partition that records without key go to now.
@@ -22,6 +66,11 @@ pub(super) struct Sticky {
 }
 
 impl Sticky {
+    /// Whether the next record draws a new partition.
+    pub(super) const fn is_due(&self, batch_size: usize) -> bool {
+        self.current.is_none() || self.bytes >= batch_size
+    }
+
     /// The partition for a record of `size` bytes. `candidates` is asked for when a new one is to be
     /// drawn, and is not empty.
     pub(super) fn place(
@@ -32,7 +81,7 @@ impl Sticky {
         candidates: impl FnOnce() -> Vec<Candidate>,
     ) -> i32 {
         let current = match self.current {
-            Some(current) if self.bytes < batch_size => current,
+            Some(current) if !self.is_due(batch_size) => current,
             _ => {
                 self.bytes = 0;
                 draw(&candidates(), rng)
@@ -49,11 +98,10 @@ impl Sticky {
     }
 }
 
-/// Draws a partition, those with short queues more often; partitions without leader only if no
-/// other is there.
+/// Draws one of the best candidates, those with short queues more often.
 fn draw(candidates: &[Candidate], rng: &mut Rng) -> i32 {
-    let some_lead = candidates.iter().any(|candidate| candidate.has_leader);
-    let usable = || candidates.iter().filter(move |c| c.has_leader || !some_lead);
+    let best = candidates.iter().map(|candidate| candidate.rank).min();
+    let usable = || candidates.iter().filter(move |candidate| Some(candidate.rank) == best);
     let longest = usable().map(|c| c.queued).max().unwrap_or(0);
     let weight = |c: &Candidate| (longest - c.queued) as u64 + 1;
     let mut at = rng.below(usable().map(weight).sum::<u64>().max(1));
@@ -73,7 +121,7 @@ mod tests {
     fn of(queues: &[usize]) -> Vec<Candidate> {
         let made = queues.iter().zip(0..).map(|(queued, partition)| Candidate {
             partition,
-            has_leader: true,
+            rank: Rank::Good,
             queued: *queued,
         });
         made.collect()
@@ -103,12 +151,15 @@ mod tests {
     }
 
     #[test]
-    fn partitions_without_leader_are_avoided() {
+    fn worse_partitions_are_avoided() {
         let mut rng = Rng::new(3);
         let mut candidates = of(&[0, 0]);
-        candidates[0].has_leader = false;
-        assert!((0..100).all(|_| draw(&candidates, &mut rng) == 1));
-        candidates[1].has_leader = false;
-        assert!((0..100).any(|_| draw(&candidates, &mut rng) == 0));
+        for rank in [Rank::Far, Rank::Late, Rank::Leaderless] {
+            candidates[0].rank = rank;
+            candidates[1].rank = Rank::Good;
+            assert!((0..100).all(|_| draw(&candidates, &mut rng) == 1), "{rank:?}");
+            candidates[1].rank = rank;
+            assert!((0..100).any(|_| draw(&candidates, &mut rng) == 0), "{rank:?}");
+        }
     }
 }

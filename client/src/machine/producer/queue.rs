@@ -92,6 +92,11 @@ impl Queue {
         self.waiting.len()
     }
 
+    /// When the first waiting batch was to be sent.
+    pub(super) fn due(&self, linger: Duration) -> Option<Duration> {
+        self.waiting.front().map(|first| first.created.saturating_add(linger))
+    }
+
     pub(super) const fn identity(&self) -> Option<Identity> {
         self.identity
     }
