@@ -1,5 +1,7 @@
 //! Tests across crates, in one binary.
 
+mod broker;
+mod groups;
 mod hostile;
 mod layering;
 mod runtimes;

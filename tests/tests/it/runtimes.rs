@@ -11,11 +11,11 @@ use dohle_client::machine::admin::NewTopic;
 use dohle_client::machine::consumer::Start;
 use dohle_client::machine::producer::ProducerRecord;
 use dohle_codec::NativeCodecs;
-use dohle_core::config::broker::BrokerConfig;
 use dohle_net::client::Tokio;
-use dohle_net::{Node, StartOptions};
 use dohle_sim::exec::{Weather, block_on};
 use dohle_wire::record::Compression;
+
+use crate::broker::Broker;
 
 const PARTITIONS: i32 = 3;
 const RECORDS: usize = 300;
@@ -72,21 +72,11 @@ fn in_the_simulation() {
 
 #[test]
 fn over_sockets() {
-    let data = std::env::temp_dir().join(format!("dohle-runtimes-{}", std::process::id()));
-    let properties = BTreeMap::from([
-        ("listeners".to_owned(), "PLAINTEXT://127.0.0.1:0".to_owned()),
-        ("log.dirs".to_owned(), data.display().to_string()),
-    ]);
-    let (config, _) = BrokerConfig::from_properties(&properties).expect("valid");
-    let node = Node::start(StartOptions { config, cluster_id: None, signals: false });
-    let node = node.expect("it starts");
-    let servers = node.address().to_string();
+    let broker = Broker::start("runtimes");
     let runtime = tokio::runtime::Runtime::new().expect("a runtime");
     let limit = Duration::from_secs(60);
     let read = runtime.block_on(async {
-        tokio::time::timeout(limit, fill_and_read(Tokio::new(), servers)).await
+        tokio::time::timeout(limit, fill_and_read(Tokio::new(), broker.servers())).await
     });
-    node.stop().expect("it stops");
-    std::fs::remove_dir_all(&data).expect("the test's own folder");
     assert_eq!(read.ok(), Some(expected()));
 }
