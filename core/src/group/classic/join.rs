@@ -5,8 +5,8 @@ use std::sync::Arc;
 use bytes::Bytes;
 use dohle_wire::error::ErrorCode;
 
-use super::rebalance::{named, said};
 use super::*;
+use crate::group::notes::{named, said};
 use crate::group::request::{Join, Joined};
 
 /// A member that has not been told of its first generation sends no heartbeats, and nobody
