@@ -284,6 +284,8 @@ pub(crate) fn begin(ctx: &mut Ctx<'_>, body: &mut Reader) -> Result<Begun, Decod
         ApiKey::OffsetCommit => groups::begin_commit(ctx, body),
         ApiKey::OffsetFetch => groups::begin_fetch(ctx, body),
         ApiKey::OffsetDelete => groups::begin_delete_offsets(ctx, body),
+        ApiKey::ConsumerGroupHeartbeat => groups::begin_beat(ctx, body),
+        ApiKey::ConsumerGroupDescribe => groups::begin_describe_consumer(ctx, body),
         ApiKey::ListGroups => groups::begin_list(ctx, body),
         ApiKey::DescribeGroups => groups::begin_describe(ctx, body),
         ApiKey::DeleteGroups => groups::begin_delete(ctx, body),

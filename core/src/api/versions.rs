@@ -60,6 +60,8 @@ pub const SERVED: &[Served] = &[
     all_of(ApiKey::ListGroups),
     all_of(ApiKey::DescribeGroups),
     all_of(ApiKey::DeleteGroups),
+    all_of(ApiKey::ConsumerGroupHeartbeat),
+    all_of(ApiKey::ConsumerGroupDescribe),
 ];
 
 impl Served {

@@ -253,6 +253,18 @@ impl BrokerConfig {
         integer(&self.explicit.0, key)
     }
 
+    /// The value of a text config, by name.
+    #[must_use]
+    pub fn text(&self, key: &str) -> String {
+        Reader(&self.explicit.0).text(key)
+    }
+
+    /// The values of a list config, by name.
+    #[must_use]
+    pub fn list(&self, key: &str) -> Vec<String> {
+        Reader(&self.explicit.0).list(key)
+    }
+
     fn typed(explicit: BTreeMap<String, String>) -> Result<Self, ConfigError> {
         let read = Reader(&explicit);
         let roles = read.list("process.roles");

@@ -19,11 +19,20 @@ pub const CONTROLLERS_REGISTER: i16 = 15;
 /// From this `metadata.version` on (3.7-IV2) records name data directories.
 pub const DIRECTORIES: i16 = 17;
 
+/// The feature that says which protocols groups may use.
+pub const GROUP_VERSION: &str = "group.version";
+
+/// From this `group.version` on there are groups of the consumer protocol (KIP-848).
+pub const CONSUMER_GROUPS: i16 = 1;
+
 /// What this node can do, by feature: (name, lowest level, highest level).
 ///
 /// Features whose protocol is not served are not among them, so that nobody finalizes them.
-pub const SUPPORTED: [(&str, i16, i16); 2] =
-    [("kraft.version", 0, 0), (METADATA_VERSION, OLDEST, LATEST)];
+pub const SUPPORTED: [(&str, i16, i16); 3] = [
+    (GROUP_VERSION, 0, CONSUMER_GROUPS),
+    ("kraft.version", 0, 0),
+    (METADATA_VERSION, OLDEST, LATEST),
+];
 
 /// The records that finalize the features of a new cluster; none for one that has them.
 #[must_use]
@@ -31,7 +40,10 @@ pub fn bootstrap(image: &Image) -> Vec<MetadataRecord> {
     if image.features.contains_key(METADATA_VERSION) {
         return Vec::new();
     }
-    vec![FeatureLevelRecord { name: METADATA_VERSION.into(), feature_level: LATEST }.into()]
+    let levels = [(METADATA_VERSION, LATEST), (GROUP_VERSION, CONSUMER_GROUPS)];
+    let records =
+        levels.map(|(name, feature_level)| FeatureLevelRecord { name: name.into(), feature_level });
+    records.map(MetadataRecord::from).into()
 }
 
 /// Checks that this node can act on the finalized features.

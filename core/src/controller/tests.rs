@@ -529,7 +529,7 @@ fn records_of_an_aborted_transaction_never_were() {
     bench.append(vec![BeginTransactionRecord::default().into(), feature("c"), end]);
     assert!(!bench.controller.is_torn());
     let features: Vec<_> = bench.image().features.keys().map(|name| name.to_string()).collect();
-    assert_eq!(features, ["b", "c", "metadata.version"]);
+    assert_eq!(features, ["b", "c", "group.version", "metadata.version"]);
 }
 
 #[test]

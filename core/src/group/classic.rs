@@ -32,7 +32,7 @@ use crate::mail::ReplyTo;
 use crate::time::{Deadline, Instant, Now, earlier};
 
 /// The protocol type whose metadata the coordinator understands.
-const CONSUMER: &str = "consumer";
+pub(super) const CONSUMER: &str = "consumer";
 
 /// How far a group has come (Kafka's `ClassicGroupState`).
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]

@@ -1,5 +1,7 @@
 //! Facts as records of `__consumer_offsets`, in Kafka's schemas.
 
+mod facts;
+
 use std::sync::Arc;
 
 use bytes::Bytes;
@@ -22,6 +24,9 @@ const EXPIRING_VERSION: i16 = 1;
 /// The version that groups are written in.
 const GROUP_VERSION: i16 = 3;
 
+/// The version that all about consumer groups is written in.
+const CONSUMER_VERSION: i16 = 0;
+
 /// Key and value as they are stored; no value for a fact that holds no longer.
 ///
 /// # Errors
@@ -42,6 +47,7 @@ pub(crate) fn encode(record: &Record) -> Result<(Bytes, Option<Bytes>), EncodeEr
             let key = GroupMetadataKey { group: group.to_string() };
             (GroupRecord::GroupMetadata(key, value.as_ref().map(group_value)), GROUP_VERSION)
         }
+        Record::Consumer { group, fact } => (facts::encoded(group, fact), CONSUMER_VERSION),
     };
     Ok((record.key()?, record.value(version)?))
 }
@@ -101,7 +107,7 @@ pub(crate) fn decode(key: Bytes, value: Option<Bytes>) -> Result<Option<Record>,
         GroupRecord::GroupMetadata(key, value) => {
             Some(Record::Group { group: key.group.into(), value: value.map(remembered) })
         }
-        _ => None,
+        other => facts::decoded(other),
     })
 }
 

@@ -5,50 +5,44 @@ use std::sync::Arc;
 use bytes::Bytes;
 use dohle_wire::error::ErrorCode;
 
-use super::classic::{ClassicGroup, ClassicState, Member};
+use super::classic::{CONSUMER, ClassicGroup, ClassicState, Member};
 use super::record::Record;
-use super::request::{Answer, DescribedMember, Description, ListedGroup, MemberId};
-use super::{Ctx, Group};
+use super::request::{Answer, DescribedMember, Description, GroupState, ListedGroup, MemberId};
+use super::{Ctx, Group, Kind};
 use crate::mail::ReplyTo;
 
 impl Group {
     /// The group in a list.
     pub(super) fn listed(&self) -> ListedGroup {
-        ListedGroup {
-            group: Arc::clone(self.name()),
-            protocol_type: self.classic.protocol_type().cloned().unwrap_or_default(),
-            state: self.classic.state(),
-        }
+        let (protocol_type, state) = match &self.kind {
+            Kind::Classic(group) => {
+                let state = GroupState::Classic(group.state());
+                (group.protocol_type().cloned().unwrap_or_default(), state)
+            }
+            Kind::Consumer(group) => (CONSUMER.into(), GroupState::Consumer(group.state())),
+        };
+        ListedGroup { group: Arc::clone(self.name()), protocol_type, state }
     }
 
     /// DescribeGroups.
     pub(super) fn on_describe(&self, reply: ReplyTo, ctx: &mut Ctx<'_>) {
-        let unknown = self.is_nothing();
-        let described = if unknown { Err(ErrorCode::GroupIdNotFound) } else { Ok(self.describe()) };
+        let described = match &self.kind {
+            Kind::Classic(group) if !self.is_nothing() => Ok(describe(group)),
+            Kind::Classic(_) | Kind::Consumer(_) => Err(ErrorCode::GroupIdNotFound),
+        };
         ctx.answer_committed(reply, Answer::Described(described));
-    }
-
-    /// What members said counts for the protocol that was chosen: in a stable group alone.
-    fn describe(&self) -> Description {
-        let state = self.classic.state();
-        let stable = state == ClassicState::Stable;
-        let protocol = self.classic.protocol().filter(|_| stable).cloned();
-        let members = self.classic.members();
-        let members = members.map(|(id, member)| described(id, member, protocol.as_deref()));
-        Description {
-            state,
-            protocol_type: self.classic.protocol_type().cloned().unwrap_or_default(),
-            members: members.collect(),
-            protocol: protocol.unwrap_or_default(),
-        }
     }
 
     /// DeleteGroups.
     pub(super) fn on_delete(&mut self, reply: ReplyTo, ctx: &mut Ctx<'_>) {
-        let refused = match (self.is_nothing(), self.classic.state()) {
+        let empty = match &self.kind {
+            Kind::Classic(group) => group.state() == ClassicState::Empty,
+            Kind::Consumer(group) => group.is_empty(),
+        };
+        let refused = match (self.is_nothing(), empty) {
             (true, _) => Some(ErrorCode::GroupIdNotFound),
-            (false, ClassicState::Empty) => None,
-            (false, _) => Some(ErrorCode::NonEmptyGroup),
+            (false, true) => None,
+            (false, false) => Some(ErrorCode::NonEmptyGroup),
         };
         if let Some(code) = refused {
             return ctx.answer_committed(reply, Answer::Deleted(code));
@@ -58,11 +52,31 @@ impl Group {
         ctx.append(records, vec![(reply, Answer::Deleted(ErrorCode::None))]);
     }
 
-    /// The group itself is no more: the record that says so, if another one says that it is.
-    pub(super) fn end(&mut self) -> Option<Record> {
+    /// The group itself is no more: the records that say so, if others say that it is.
+    pub(super) fn end(&mut self) -> Vec<Record> {
         let group = Arc::clone(self.name());
-        let was = std::mem::replace(&mut self.classic, ClassicGroup::new(Arc::clone(&group)));
-        was.is_recorded().then_some(Record::Group { group, value: None })
+        let nothing = Kind::Classic(ClassicGroup::new(Arc::clone(&group)));
+        match std::mem::replace(&mut self.kind, nothing) {
+            Kind::Classic(was) if !was.is_recorded() => Vec::new(),
+            Kind::Classic(_) => vec![Record::Group { group, value: None }],
+            Kind::Consumer(was) if !was.is_recorded() => Vec::new(),
+            Kind::Consumer(was) => was.end(),
+        }
+    }
+}
+
+/// What members said counts for the protocol that was chosen: in a stable group alone.
+fn describe(group: &ClassicGroup) -> Description {
+    let state = group.state();
+    let stable = state == ClassicState::Stable;
+    let protocol = group.protocol().filter(|_| stable).cloned();
+    let members = group.members();
+    let members = members.map(|(id, member)| described(id, member, protocol.as_deref()));
+    Description {
+        state,
+        protocol_type: group.protocol_type().cloned().unwrap_or_default(),
+        members: members.collect(),
+        protocol: protocol.unwrap_or_default(),
     }
 }
 

@@ -1,30 +1,35 @@
 //! The coordinator of the groups whose names hash to one partition of `__consumer_offsets`: a
 //! ledger on that partition.
 //!
-//! State: groups by name, each with its committed offsets and, when it has members, the classic
-//! protocol's state (members, generation, who waits in a join or sync). Inputs: requests, the end
-//! of a wait, topics that are gone, and records read back before the coordinator begins. Effects:
-//! answers, and records to append with the answers that wait until they are committed.
+//! State: groups by name, each with its committed offsets and, when it has members, the state of
+//! the classic protocol (members, generation, who waits in a join or sync) or of the consumer
+//! protocol (members, epochs, who owns what and who shall); the topics that there are. Inputs:
+//! requests, the end of a wait, topics that are gone or others, and records read back before the
+//! coordinator begins. Effects: answers, and records to append with the answers that wait until
+//! they are committed.
 //!
 //! Durable facts change by [`GroupCoordinator::replay`] and by what is appended; sessions, joins
 //! and timers are soft and begin anew with the coordinator: everyone in a remembered generation
 //! gets a whole session timeout to say something (Kafka's `GroupCoordinatorShard`). What was
 //! decided counts at once; a coordinator whose records cannot be appended has to be thrown away.
 //!
-//! Invariants: the generation of a group never goes back (G2); offsets are committed only by
-//! members of the current generation, or by anyone while there are none (G3); they end only by a
-//! request, with their topic, or long after the last one who could want them is gone (G9); a
-//! static instance stands for at most one member, and a member's id is not given twice (G7); a
-//! group that is stable or empty is what its records say (G8); every round of joins and syncs
-//! ends (G10). A request is answered once; what a coordinator shows (offsets, groups, assignments)
+//! Invariants: no two members own a partition (G1); the generation or epoch of a group never goes
+//! back (G2); offsets are committed only by members of the current generation or in their epoch, or
+//! by anyone while there are none (G3); they end only by a request, with their topic, or long after
+//! the last one who could want them is gone (G9); a static instance stands for at most one member,
+//! and a member's id is not given twice (G7); a group is what its records say, a classic one while
+//! it is stable or empty (G8); every round of joins and syncs, and every wait for a member, ends
+//! (G10). A request is answered once; what a coordinator shows (offsets, groups, assignments)
 //! leaves behind the records that it rests on.
 //!
 //! Must never know: wire versions, logs, offsets of its own partition, connections.
 
 pub mod classic;
 pub(crate) mod codec;
+pub mod consumer;
 mod describe;
 mod ids;
+mod notes;
 mod offsets;
 pub mod place;
 pub mod record;
@@ -32,6 +37,7 @@ pub mod request;
 mod subscription;
 #[cfg(test)]
 mod tests;
+pub mod topics;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -40,10 +46,14 @@ use dohle_wire::error::ErrorCode;
 use dohle_wire::id::PartitionIndex;
 
 use self::classic::ClassicGroup;
+use self::consumer::ConsumerGroup;
+use self::consumer::assignor::Assignor;
+use self::consumer::migrate::Migration;
 use self::ids::MemberIds;
 use self::offsets::Offsets;
-use self::record::Record;
-use self::request::{Answer, Committed, GroupId, ListedGroup, Request};
+use self::record::{Fact, GroupValue, Record};
+use self::request::{Answer, Caller, Committed, GroupId, Join, Leave, ListedGroup, Request, Sync};
+use self::topics::Topics;
 use crate::config::broker::BrokerConfig;
 use crate::fx::Fx;
 use crate::mail::ReplyTo;
@@ -61,6 +71,20 @@ pub struct GroupSettings {
     pub initial_rebalance_delay_ms: i64,
     /// `group.max.size`: most members of one group.
     pub max_size: usize,
+    /// `group.consumer.session.timeout.ms`: silence after which a member is out.
+    pub consumer_session_timeout_ms: i64,
+    /// `group.consumer.heartbeat.interval.ms`.
+    pub consumer_heartbeat_interval_ms: i32,
+    /// `group.consumer.assignment.interval.ms`: no more than one assignment in so long.
+    pub consumer_assignment_interval_ms: i64,
+    /// `group.consumer.regex.refresh.interval.ms`.
+    pub pattern_refresh_interval_ms: i64,
+    /// `group.consumer.max.size`: most members of one consumer group.
+    pub consumer_max_size: usize,
+    /// `group.consumer.assignors`, the default first.
+    pub assignors: Vec<Assignor>,
+    /// `group.consumer.migration.policy`.
+    pub migration: Migration,
     /// `offset.metadata.max.bytes`, which Kafka counts in characters.
     pub offset_metadata_max_bytes: usize,
     /// `offsets.retention.minutes`: offsets that nobody needs are kept so long.
@@ -86,6 +110,13 @@ impl GroupSettings {
             max_session_timeout_ms: int("group.max.session.timeout.ms"),
             initial_rebalance_delay_ms: long("group.initial.rebalance.delay.ms"),
             max_size: size("group.max.size"),
+            consumer_session_timeout_ms: long("group.consumer.session.timeout.ms"),
+            consumer_heartbeat_interval_ms: int("group.consumer.heartbeat.interval.ms"),
+            consumer_assignment_interval_ms: long("group.consumer.assignment.interval.ms"),
+            pattern_refresh_interval_ms: long("group.consumer.regex.refresh.interval.ms"),
+            consumer_max_size: size("group.consumer.max.size"),
+            assignors: assignors(config),
+            migration: Migration::named(&config.text("group.consumer.migration.policy")),
             offset_metadata_max_bytes: size("offset.metadata.max.bytes"),
             offsets_retention_ms: long("offsets.retention.minutes").saturating_mul(60_000),
             offsets_retention_check_interval_ms: long("offsets.retention.check.interval.ms"),
@@ -93,6 +124,12 @@ impl GroupSettings {
             mutants: Mutants::default(),
         }
     }
+}
+
+/// The assignors that are configured and known.
+fn assignors(config: &BrokerConfig) -> Vec<Assignor> {
+    let names = config.list("group.consumer.assignors");
+    names.iter().filter_map(|name| Assignor::named(name)).collect()
 }
 
 /// What a coordinator reacts to.
@@ -104,6 +141,8 @@ pub enum Input {
     Tick,
     /// These topics were deleted.
     TopicsGone(Vec<Arc<str>>),
+    /// The topics that there are now.
+    Topics(Arc<Topics>),
 }
 
 /// What a coordinator wants done.
@@ -123,6 +162,7 @@ pub enum Effect {
 struct Ctx<'a> {
     now: Now,
     settings: &'a GroupSettings,
+    topics: &'a Arc<Topics>,
     ids: &'a mut MemberIds,
     fx: &'a mut Fx<Effect>,
 }
@@ -148,10 +188,17 @@ impl Ctx<'_> {
     }
 }
 
+/// The protocol of a group's members, and what they are in it.
+#[derive(Clone, Debug)]
+enum Kind {
+    Classic(ClassicGroup),
+    Consumer(ConsumerGroup),
+}
+
 /// A group.
 #[derive(Clone, Debug)]
 pub struct Group {
-    classic: ClassicGroup,
+    kind: Kind,
     offsets: Offsets,
     /// Where it is in the coordinator's alarms.
     alarm: Option<Instant>,
@@ -159,17 +206,33 @@ pub struct Group {
 
 impl Group {
     fn new(name: GroupId) -> Self {
-        Self { classic: ClassicGroup::new(name), offsets: Offsets::new(), alarm: None }
+        let kind = Kind::Classic(ClassicGroup::new(name));
+        Self { kind, offsets: Offsets::new(), alarm: None }
     }
 
     fn name(&self) -> &GroupId {
-        self.classic.name()
+        match &self.kind {
+            Kind::Classic(group) => group.name(),
+            Kind::Consumer(group) => group.name(),
+        }
     }
 
-    /// Its members and what they agreed on.
+    /// Its members and what they agreed on, of one of the classic protocol.
     #[must_use]
-    pub fn classic(&self) -> &ClassicGroup {
-        &self.classic
+    pub fn classic(&self) -> Option<&ClassicGroup> {
+        match &self.kind {
+            Kind::Classic(group) => Some(group),
+            Kind::Consumer(_) => None,
+        }
+    }
+
+    /// Its members and what they own, of one of the consumer protocol.
+    #[must_use]
+    pub fn consumer(&self) -> Option<&ConsumerGroup> {
+        match &self.kind {
+            Kind::Classic(_) => None,
+            Kind::Consumer(group) => Some(group),
+        }
     }
 
     /// Its committed offsets, by topic and partition.
@@ -179,7 +242,95 @@ impl Group {
 
     /// Whether nothing is known of it: there is no such group.
     fn is_nothing(&self) -> bool {
-        self.offsets.is_empty() && self.classic.is_deserted() && !self.classic.is_recorded()
+        let known = match &self.kind {
+            Kind::Classic(group) => !group.is_deserted() || group.is_recorded(),
+            Kind::Consumer(group) => group.is_recorded(),
+        };
+        self.offsets.is_empty() && !known
+    }
+
+    /// Takes in what was read back about the group itself.
+    fn replay_consumer(&mut self, fact: Fact) {
+        if let Kind::Classic(classic) = &self.kind {
+            // What ends with a consumer group that was ended already says nothing any more.
+            if fact.is_end() {
+                return;
+            }
+            let group = ConsumerGroup::new(Arc::clone(classic.name()));
+            self.kind = Kind::Consumer(group);
+        }
+        if let Kind::Consumer(group) = &mut self.kind {
+            group.apply(fact);
+        }
+    }
+
+    fn replay_classic(&mut self, name: GroupId, value: Option<GroupValue>) {
+        match (&self.kind, value) {
+            (_, Some(value)) => self.kind = Kind::Classic(ClassicGroup::remembered(name, value)),
+            (Kind::Classic(_), None) => self.kind = Kind::Classic(ClassicGroup::new(name)),
+            (Kind::Consumer(_), None) => {}
+        }
+    }
+
+    fn begin(&mut self, now: Now, settings: &GroupSettings) {
+        match &mut self.kind {
+            Kind::Classic(group) => group.begin(now, settings.max_size),
+            Kind::Consumer(group) => group.begin(now, settings.consumer_session_timeout_ms),
+        }
+    }
+
+    fn due(&self) -> Deadline {
+        match &self.kind {
+            Kind::Classic(group) => group.due(),
+            Kind::Consumer(group) => group.due(),
+        }
+    }
+
+    fn invariants(&self) {
+        match &self.kind {
+            Kind::Classic(group) => group.invariants(),
+            Kind::Consumer(group) => group.invariants(),
+        }
+    }
+
+    fn on_join(&mut self, reply: ReplyTo, join: &Join, ctx: &mut Ctx<'_>) {
+        match &mut self.kind {
+            Kind::Classic(group) => group.on_join(reply, join, ctx),
+            Kind::Consumer(_) => self.on_join_consumer(reply, join, ctx),
+        }
+    }
+
+    fn on_sync(&mut self, reply: ReplyTo, sync: &Sync, ctx: &mut Ctx<'_>) {
+        match &mut self.kind {
+            Kind::Classic(group) => group.on_sync(reply, sync, ctx),
+            Kind::Consumer(group) => group.on_sync(reply, sync, ctx),
+        }
+    }
+
+    fn on_heartbeat(&mut self, reply: ReplyTo, caller: &Caller, ctx: &mut Ctx<'_>) {
+        match &mut self.kind {
+            Kind::Classic(group) => group.on_heartbeat(reply, caller, ctx),
+            Kind::Consumer(group) => group.on_heartbeat(reply, caller, ctx),
+        }
+    }
+
+    fn on_leave(&mut self, reply: ReplyTo, leave: &Leave, ctx: &mut Ctx<'_>) {
+        match &mut self.kind {
+            Kind::Classic(group) => group.on_leave(reply, leave, ctx),
+            Kind::Consumer(_) => self.on_leave_consumer(reply, leave, ctx),
+        }
+    }
+
+    fn on_tick(&mut self, ctx: &mut Ctx<'_>) {
+        match &mut self.kind {
+            Kind::Classic(group) => group.on_tick(ctx),
+            Kind::Consumer(group) => {
+                let mut records = Vec::new();
+                group.expire(&mut records, ctx);
+                self.maybe_downgrade(&mut records, ctx);
+                ctx.append(records, Vec::new());
+            }
+        }
     }
 }
 
@@ -187,6 +338,7 @@ impl Group {
 #[derive(Clone, Debug)]
 pub struct GroupCoordinator {
     settings: Arc<GroupSettings>,
+    topics: Arc<Topics>,
     ids: MemberIds,
     groups: BTreeMap<GroupId, Group>,
     /// When groups have to be looked at, and why.
@@ -202,6 +354,7 @@ impl GroupCoordinator {
     pub fn new(settings: Arc<GroupSettings>, seed: u64) -> Self {
         Self {
             settings,
+            topics: Arc::default(),
             ids: MemberIds::new(seed),
             groups: BTreeMap::new(),
             alarms: BTreeMap::new(),
@@ -211,8 +364,7 @@ impl GroupCoordinator {
 
     /// Takes in a record that was read back. A later one on the same subject replaces it.
     pub fn replay(&mut self, record: Record) {
-        let (Record::Offset { group: id, .. } | Record::Group { group: id, .. }) = &record;
-        let id = Arc::clone(id);
+        let id = Arc::clone(record.group());
         let group =
             self.groups.entry(Arc::clone(&id)).or_insert_with_key(|id| Group::new(id.clone()));
         match record {
@@ -222,16 +374,19 @@ impl GroupCoordinator {
             Record::Offset { topic, partition, value: None, .. } => {
                 group.offsets.remove(&(topic, partition));
             }
-            Record::Group { value: Some(value), .. } => {
-                group.classic = ClassicGroup::remembered(Arc::clone(&id), value);
-            }
             Record::Group { value: None, .. }
                 if self.settings.mutants.has(Mutant::GroupTombstoneIgnored) => {}
-            Record::Group { value: None, .. } => group.classic = ClassicGroup::new(Arc::clone(&id)),
+            Record::Group { value, .. } => group.replay_classic(Arc::clone(&id), value),
+            Record::Consumer { fact, .. } => group.replay_consumer(fact),
         }
         if group.is_nothing() {
             self.groups.remove(&id);
         }
+    }
+
+    /// The topics that there are when it begins.
+    pub fn know(&mut self, topics: &Arc<Topics>) {
+        self.topics = Arc::clone(topics);
     }
 
     /// All records are read back: members that are remembered have until the end of their session
@@ -240,7 +395,7 @@ impl GroupCoordinator {
         let names: Vec<GroupId> = self.groups.keys().cloned().collect();
         for name in &names {
             if let Some(group) = self.groups.get_mut(name) {
-                group.classic.begin(now, self.settings.max_size);
+                group.begin(now, &self.settings);
             }
             self.settle(name);
         }
@@ -253,6 +408,7 @@ impl GroupCoordinator {
             Input::Request(reply, request) => self.on_request(now, reply, request, fx),
             Input::Tick => self.on_tick(now, fx),
             Input::TopicsGone(topics) => self.on_topics_gone(now, &topics, fx),
+            Input::Topics(topics) => self.topics = topics,
         }
         self.invariants();
     }
@@ -268,7 +424,9 @@ impl GroupCoordinator {
     /// sync is told with `code`; all groups are forgotten.
     pub fn abandon(&mut self, code: ErrorCode, fx: &mut Fx<Effect>) {
         for group in self.groups.values_mut() {
-            group.classic.abandon(code, fx);
+            if let Kind::Classic(group) = &mut group.kind {
+                group.abandon(code, fx);
+            }
         }
         self.groups.clear();
         self.alarms.clear();
@@ -299,16 +457,22 @@ impl GroupCoordinator {
         }
         match &request {
             Request::Join(it) => self.with(now, &it.group, fx, |group, ctx| {
-                group.classic.on_join(reply, it, ctx);
+                group.on_join(reply, it, ctx);
             }),
             Request::Sync(it) => self.with(now, &it.caller.group, fx, |group, ctx| {
-                group.classic.on_sync(reply, it, ctx);
+                group.on_sync(reply, it, ctx);
             }),
             Request::Heartbeat(it) => self.with(now, &it.group, fx, |group, ctx| {
-                group.classic.on_heartbeat(reply, it, ctx);
+                group.on_heartbeat(reply, it, ctx);
             }),
             Request::Leave(it) => self.with(now, &it.group, fx, |group, ctx| {
-                group.classic.on_leave(reply, it, ctx);
+                group.on_leave(reply, it, ctx);
+            }),
+            Request::ConsumerHeartbeat(it) => self.with(now, &it.group, fx, |group, ctx| {
+                group.on_consumer_heartbeat(reply, it, ctx);
+            }),
+            Request::DescribeConsumer(name) => self.with(now, name, fx, |group, ctx| {
+                group.on_describe_consumer(reply, ctx);
             }),
             Request::Commit(it) => self.with(now, &it.caller.group, fx, |group, ctx| {
                 group.on_commit(reply, it, ctx);
@@ -340,19 +504,19 @@ impl GroupCoordinator {
         fx: &mut Fx<Effect>,
         act: impl FnOnce(&mut Group, &mut Ctx<'_>),
     ) {
-        let (settings, ids) = (&*self.settings, &mut self.ids);
+        let (settings, topics, ids) = (&*self.settings, &self.topics, &mut self.ids);
         let group = self.groups.entry(Arc::clone(name));
         let group = group.or_insert_with_key(|name| Group::new(Arc::clone(name)));
-        act(group, &mut Ctx { now, settings, ids, fx });
+        act(group, &mut Ctx { now, settings, topics, ids, fx });
         self.settle(name);
     }
 
     /// A group was touched: sets its alarm.
     fn settle(&mut self, name: &GroupId) {
         let Some(group) = self.groups.get_mut(name) else { return };
-        group.classic.invariants();
+        group.invariants();
         let nothing = group.is_nothing();
-        let due = group.classic.due().filter(|_| !nothing);
+        let due = group.due().filter(|_| !nothing);
         if group.alarm != due.map(|(at, _)| at) {
             if let Some(at) = group.alarm.take() {
                 self.alarms.remove(&(at, Arc::clone(name)));
@@ -381,7 +545,7 @@ impl GroupCoordinator {
         let due = self.alarms.keys().take_while(|(at, _)| *at <= now.mono);
         let due: Vec<GroupId> = due.map(|(_, name)| Arc::clone(name)).collect();
         for name in &due {
-            self.with(now, name, fx, |group, ctx| group.classic.on_tick(ctx));
+            self.with(now, name, fx, |group, ctx| group.on_tick(ctx));
         }
     }
 

@@ -6,10 +6,10 @@ use std::sync::Arc;
 use dohle_wire::error::ErrorCode;
 use dohle_wire::id::{PartitionIndex, Timestamp};
 
-use super::classic::ClassicState;
+use super::classic::{ClassicGroup, ClassicState};
 use super::record::Record;
 use super::request::{Answer, Commit, Committed, DeleteOffsets, Fetch, Found, GroupId};
-use super::{Ctx, Group, GroupSettings};
+use super::{Ctx, Group, GroupSettings, Kind};
 use crate::mail::ReplyTo;
 use crate::mutant::Mutant;
 
@@ -39,10 +39,15 @@ impl Group {
         if self.is_nothing() && caller.generation >= 0 {
             return Err(ErrorCode::IllegalGeneration);
         }
-        if !ctx.settings.mutants.has(Mutant::NoGenerationCheck) {
-            self.classic.check_commit(caller)?;
+        let unchecked = ctx.settings.mutants.has(Mutant::NoGenerationCheck);
+        match &mut self.kind {
+            Kind::Classic(_) if unchecked => {}
+            Kind::Classic(group) => {
+                group.check_commit(caller)?;
+                group.hear(&caller.member, ctx.now);
+            }
+            Kind::Consumer(group) => group.check_commit(commit)?,
         }
-        self.classic.hear(&caller.member, ctx.now);
         let (mut records, mut codes) = (Vec::new(), Vec::new());
         for part in &commit.offsets {
             if too_long(&part.value.metadata, ctx.settings.offset_metadata_max_bytes) {
@@ -61,6 +66,11 @@ impl Group {
 
     /// OffsetFetch. A group that nobody has heard of has no offsets.
     pub(super) fn on_fetch(&self, reply: ReplyTo, fetch: &Fetch, ctx: &mut Ctx<'_>) {
+        if let Kind::Consumer(group) = &self.kind
+            && let Err(code) = group.check_fetch(fetch)
+        {
+            return ctx.answer_committed(reply, Answer::Fetched(Err(code)));
+        }
         let found: Found = match &fetch.partitions {
             None => {
                 let all = self.offsets.iter();
@@ -103,12 +113,15 @@ impl Group {
         if self.is_nothing() {
             return Err(ErrorCode::GroupIdNotFound);
         }
-        if self.classic.state() != ClassicState::Empty && !self.classic.is_consumer() {
+        if let Kind::Classic(group) = &self.kind
+            && group.state() != ClassicState::Empty
+            && !group.is_consumer()
+        {
             return Err(ErrorCode::NonEmptyGroup);
         }
         let (mut records, mut codes) = (Vec::new(), Vec::new());
         for key in &delete.partitions {
-            let subscribed = self.classic.is_subscribed(&key.0);
+            let subscribed = self.is_subscribed(&key.0);
             if !subscribed && self.offsets.remove(key).is_some() {
                 records.push(record(self.name(), key, None));
             }
@@ -116,6 +129,13 @@ impl Group {
             codes.push(refused.unwrap_or(ErrorCode::None));
         }
         Ok((records, codes))
+    }
+
+    fn is_subscribed(&self, topic: &str) -> bool {
+        match &self.kind {
+            Kind::Classic(group) => group.is_subscribed(topic),
+            Kind::Consumer(group) => group.is_subscribed(topic),
+        }
     }
 
     /// Topics are no more: nobody will read on where they ended.
@@ -144,10 +164,18 @@ impl Group {
         });
         let expired: Vec<Key> = expired.map(|(key, _)| key.clone()).collect();
         let mut records: Vec<_> = expired.iter().filter_map(|key| self.forget(key)).collect();
-        if self.offsets.is_empty() && self.classic.is_deserted() {
+        if self.offsets.is_empty() && self.is_deserted() {
             records.extend(self.end());
         }
         ctx.append(records, Vec::new());
+    }
+
+    /// Whether nobody is in it, nor about to be.
+    fn is_deserted(&self) -> bool {
+        match &self.kind {
+            Kind::Classic(group) => group.is_deserted(),
+            Kind::Consumer(group) => group.is_empty(),
+        }
     }
 
     /// When an offset may be forgotten; none while someone may need it.
@@ -157,20 +185,19 @@ impl Group {
         value: &Committed,
         settings: &GroupSettings,
     ) -> Option<Timestamp> {
-        let (group, mutants) = (&self.classic, settings.mutants);
+        let mutants = settings.mutants;
         let rests = Timestamp(value.at.0.saturating_add(settings.offsets_retention_ms));
-        let between = group.state() == ClassicState::PreparingRebalance;
-        if between && mutants.has(Mutant::OffsetsExpireInRebalance) {
-            return Some(rests);
-        }
-        let unused = match (group.protocol_type(), group.state()) {
-            // Whoever commits here assigns by hand, and may be anywhere.
-            (None, _) => value.at,
-            (Some(_), ClassicState::Empty) => group.since().unwrap_or(value.at),
-            (Some(_), ClassicState::Stable) if group.knows_subscriptions() => value.at,
-            (Some(_), _) => return None,
+        let unused = match &self.kind {
+            Kind::Classic(group)
+                if group.state() == ClassicState::PreparingRebalance
+                    && mutants.has(Mutant::OffsetsExpireInRebalance) =>
+            {
+                return Some(rests);
+            }
+            Kind::Classic(group) => unused_since(group, value)?,
+            Kind::Consumer(_) => value.at,
         };
-        if group.is_subscribed(topic) {
+        if self.is_subscribed(topic) {
             return None;
         }
         // Records of old brokers have -1 for none (KAFKA-8069): that is no time.
@@ -192,6 +219,17 @@ impl Group {
     pub(super) fn forget_all(&mut self) -> Vec<Record> {
         let all = std::mem::take(&mut self.offsets);
         all.keys().map(|key| record(self.name(), key, None)).collect()
+    }
+}
+
+/// Since when nobody can have needed an offset; none if someone may.
+fn unused_since(group: &ClassicGroup, value: &Committed) -> Option<Timestamp> {
+    match (group.protocol_type(), group.state()) {
+        // Whoever commits here assigns by hand, and may be anywhere.
+        (None, _) => Some(value.at),
+        (Some(_), ClassicState::Empty) => Some(group.since().unwrap_or(value.at)),
+        (Some(_), ClassicState::Stable) if group.knows_subscriptions() => Some(value.at),
+        (Some(_), _) => None,
     }
 }
 

@@ -7,6 +7,10 @@ use dohle_wire::error::ErrorCode;
 use dohle_wire::id::{LeaderEpoch, Offset, PartitionIndex, Timestamp, TopicId};
 
 use super::classic::ClassicState;
+use super::consumer::ConsumerState;
+pub use super::consumer::request::{
+    ConsumerBeat, ConsumerDescription, ConsumerHeartbeat, ConsumerMember, Refusal,
+};
 
 /// A group's name.
 pub type GroupId = Arc<str>;
@@ -25,6 +29,10 @@ pub enum Request {
     Heartbeat(Caller),
     /// LeaveGroup.
     Leave(Leave),
+    /// ConsumerGroupHeartbeat.
+    ConsumerHeartbeat(Box<ConsumerHeartbeat>),
+    /// ConsumerGroupDescribe, of one group.
+    DescribeConsumer(GroupId),
     /// OffsetCommit.
     Commit(Commit),
     /// OffsetFetch, of one group.
@@ -43,9 +51,10 @@ impl Request {
     /// Whether it is about members, not of one.
     pub(super) fn is_of_operator(&self) -> bool {
         match self {
-            Self::List | Self::Describe(_) | Self::Delete(_) | Self::DeleteOffsets(_) => true,
+            Self::List | Self::Describe(_) | Self::DescribeConsumer(_) => true,
+            Self::Delete(_) | Self::DeleteOffsets(_) => true,
             Self::Join(_) | Self::Sync(_) | Self::Heartbeat(_) | Self::Leave(_) => false,
-            Self::Commit(_) | Self::Fetch(_) => false,
+            Self::ConsumerHeartbeat(_) | Self::Commit(_) | Self::Fetch(_) => false,
         }
     }
 
@@ -60,6 +69,8 @@ impl Request {
             Self::Sync(_) => Answer::Synced(Err(code)),
             Self::Heartbeat(_) => Answer::Beaten(code),
             Self::Leave(_) => Answer::Left(Err(code)),
+            Self::ConsumerHeartbeat(_) => Answer::ConsumerBeaten(Err(code.into())),
+            Self::DescribeConsumer(_) => Answer::ConsumerDescribed(Err(code)),
             Self::Commit(_) => Answer::Committed(Err(code)),
             Self::Fetch(_) => Answer::Fetched(Err(code)),
             Self::DeleteOffsets(_) => Answer::OffsetsDeleted(Err(code)),
@@ -260,6 +271,10 @@ pub enum Answer {
     Beaten(ErrorCode),
     /// To [`Request::Leave`]: a code for each member, in the request's order.
     Left(Result<Vec<ErrorCode>, ErrorCode>),
+    /// To [`Request::ConsumerHeartbeat`].
+    ConsumerBeaten(Result<ConsumerBeat, Refusal>),
+    /// To [`Request::DescribeConsumer`].
+    ConsumerDescribed(Result<ConsumerDescription, ErrorCode>),
     /// To [`Request::Commit`]: a code for each offset, in the request's order.
     Committed(Result<Vec<ErrorCode>, ErrorCode>),
     /// To [`Request::Fetch`].
@@ -282,7 +297,36 @@ pub struct ListedGroup {
     /// `consumer`, …; empty for one that only has offsets.
     pub protocol_type: Arc<str>,
     /// Its state.
-    pub state: ClassicState,
+    pub state: GroupState,
+}
+
+/// The state of a group of either kind.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub enum GroupState {
+    /// Of one whose members assign among themselves.
+    Classic(ClassicState),
+    /// Of one whose coordinator assigns.
+    Consumer(ConsumerState),
+}
+
+impl GroupState {
+    /// The type of such groups, in ListGroups.
+    #[must_use]
+    pub fn kind(self) -> &'static str {
+        match self {
+            Self::Classic(_) => "classic",
+            Self::Consumer(_) => "consumer",
+        }
+    }
+
+    /// Its name.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Classic(state) => state.name(),
+            Self::Consumer(state) => state.name(),
+        }
+    }
 }
 
 /// A group as operators see it.
@@ -330,6 +374,8 @@ impl Answer {
             Self::Synced(_) => Self::Synced(Err(code)),
             Self::Beaten(_) => Self::Beaten(code),
             Self::Left(_) => Self::Left(Err(code)),
+            Self::ConsumerBeaten(_) => Self::ConsumerBeaten(Err(code.into())),
+            Self::ConsumerDescribed(_) => Self::ConsumerDescribed(Err(code)),
             Self::Committed(_) => Self::Committed(Err(code)),
             Self::Fetched(_) => Self::Fetched(Err(code)),
             Self::OffsetsDeleted(_) => Self::OffsetsDeleted(Err(code)),

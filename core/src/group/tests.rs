@@ -1,6 +1,7 @@
 //! The coordinator driven by hand, every record that it appends kept as a log would.
 
 mod admin;
+mod consumer;
 mod join;
 mod notes;
 mod offsets;
@@ -17,12 +18,16 @@ use dohle_wire::error::ErrorCode;
 use dohle_wire::id::{LeaderEpoch, Offset, PartitionIndex, Timestamp};
 
 use super::classic::ClassicState;
-use super::record::{GroupValue, Record};
+use super::consumer::ConsumerGroup;
+use super::consumer::assignor::Assignor;
+use super::consumer::migrate::Migration;
+use super::record::{Fact, GroupValue, Record};
 use super::request::{
     Answer, Caller, Commit, CommitPart, Committed, DeleteOffsets, Description, Fetch, Join,
     JoinRefusal, Joined, Leave, MemberId, Request, Sync, Synced,
 };
-use super::{Effect, GroupCoordinator, GroupSettings, Input};
+use super::topics::Topics;
+use super::{Effect, Group, GroupCoordinator, GroupSettings, Input};
 use crate::fx::Fx;
 use crate::mail::{ReplyTo, SessionId};
 use crate::mutant::Mutants;
@@ -47,6 +52,13 @@ fn settings() -> GroupSettings {
         max_session_timeout_ms: 1_800_000,
         initial_rebalance_delay_ms: 3_000,
         max_size: usize::MAX,
+        consumer_session_timeout_ms: 45_000,
+        consumer_heartbeat_interval_ms: 5_000,
+        consumer_assignment_interval_ms: 0,
+        pattern_refresh_interval_ms: 600_000,
+        consumer_max_size: usize::MAX,
+        assignors: vec![Assignor::Uniform, Assignor::Range],
+        migration: Migration::named("bidirectional"),
         offset_metadata_max_bytes: 16,
         offsets_retention_ms: 7 * 24 * 3_600_000,
         offsets_retention_check_interval_ms: 600_000,
@@ -56,19 +68,42 @@ fn settings() -> GroupSettings {
 }
 
 /// What a record is about: a later one on the same subject replaces it.
-type Subject = (Arc<str>, Option<(Arc<str>, PartitionIndex)>);
+type Subject = (Arc<str>, Matter);
+
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Matter {
+    Offset(Arc<str>, PartitionIndex),
+    Group,
+    Epoch,
+    Member(MemberId),
+    TargetEpoch,
+    Target(MemberId),
+    Current(MemberId),
+    Pattern(Arc<str>),
+}
 
 fn subject(record: &Record) -> Subject {
-    match record {
-        Record::Offset { group, topic, partition, .. } => {
-            (Arc::clone(group), Some((Arc::clone(topic), *partition)))
-        }
-        Record::Group { group, .. } => (Arc::clone(group), None),
-    }
+    let matter = match record {
+        Record::Offset { topic, partition, .. } => Matter::Offset(Arc::clone(topic), *partition),
+        Record::Group { .. } => Matter::Group,
+        Record::Consumer { fact, .. } => match fact {
+            Fact::Epoch(_) => Matter::Epoch,
+            Fact::Member(id, _) => Matter::Member(Arc::clone(id)),
+            Fact::TargetEpoch(_) => Matter::TargetEpoch,
+            Fact::Target(id, _) => Matter::Target(Arc::clone(id)),
+            Fact::Current(id, _) => Matter::Current(Arc::clone(id)),
+            Fact::Pattern(pattern, _) => Matter::Pattern(Arc::clone(pattern)),
+        },
+    };
+    (Arc::clone(record.group()), matter)
 }
 
 fn is_tombstone(record: &Record) -> bool {
-    matches!(record, Record::Offset { value: None, .. } | Record::Group { value: None, .. })
+    match record {
+        Record::Offset { value, .. } => value.is_none(),
+        Record::Group { value, .. } => value.is_none(),
+        Record::Consumer { fact, .. } => fact.is_end(),
+    }
 }
 
 /// Records that are appended together, and the answers that wait for them.
@@ -90,6 +125,11 @@ struct World {
     log: BTreeMap<Subject, Record>,
     /// Records of the last input.
     last: Vec<Record>,
+    /// Everything that was ever committed.
+    raw: Vec<Record>,
+    topics: Arc<Topics>,
+    /// Whether not every step is looked at: in large groups that takes long.
+    quick: bool,
 }
 
 impl World {
@@ -115,6 +155,9 @@ impl World {
             hold: false,
             log: BTreeMap::new(),
             last: Vec::new(),
+            raw: Vec::new(),
+            topics: Arc::default(),
+            quick: false,
         }
     }
 
@@ -128,7 +171,9 @@ impl World {
         let tick = matches!(input, Input::Tick);
         self.coordinator.step(self.now(), input, &mut fx);
         self.carry_out(&mut fx);
-        self.audit();
+        if !self.quick {
+            self.audit();
+        }
         if tick {
             self.check_expired();
         }
@@ -139,7 +184,7 @@ impl World {
         for record in &self.last {
             let Record::Offset { group, topic, value: None, .. } = record else { continue };
             let Some(group) = self.coordinator.groups.get(group) else { continue };
-            let group = &group.classic;
+            let Some(group) = group.classic() else { continue };
             let wanted = match group.state() {
                 ClassicState::Empty | ClassicState::Dead => false,
                 ClassicState::Stable => group.is_subscribed(topic),
@@ -178,6 +223,7 @@ impl World {
 
     fn commit_one(&mut self) -> bool {
         let Some((records, answers)) = self.appended.pop_front() else { return false };
+        self.raw.extend(records.iter().cloned());
         for record in records {
             match is_tombstone(&record) {
                 true => drop(self.log.remove(&subject(&record))),
@@ -195,16 +241,23 @@ impl World {
         let appended = self.appended.iter().flat_map(|(records, _)| records);
         self.log.values().chain(appended).for_each(|record| again.replay(record.clone()));
         for (name, group) in self.coordinator.groups() {
-            group.classic().audit();
             let copy = again.groups.get(name);
             let offsets = copy.map(|copy| copy.offsets.clone()).unwrap_or_default();
             assert_eq!(offsets, group.offsets, "G8: offsets of {name}");
-            let recorded = copy.is_some_and(|copy| copy.classic.is_recorded());
-            assert_eq!(recorded, group.classic.is_recorded(), "G8: record of {name}");
-            let idle = matches!(group.classic.state(), ClassicState::Stable | ClassicState::Empty);
+            if let Some(group) = group.consumer() {
+                group.audit();
+                let copy = copy.and_then(Group::consumer).map(ConsumerGroup::facts);
+                assert_eq!(copy, Some(group.facts()), "G8: {name}");
+            }
+            let Some(group) = group.classic() else { continue };
+            group.audit();
+            let copy = copy.and_then(Group::classic);
+            let recorded = copy.is_some_and(|copy| copy.is_recorded());
+            assert_eq!(recorded, group.is_recorded(), "G8: record of {name}");
+            let idle = matches!(group.state(), ClassicState::Stable | ClassicState::Empty);
             if let Some(copy) = copy.filter(|_| recorded && idle) {
-                assert_eq!(copy.classic.value(), group.classic.value(), "G8: {name}");
-                assert_eq!(copy.classic.state(), group.classic.state(), "G8: {name}");
+                assert_eq!(copy.value(), group.value(), "G8: {name}");
+                assert_eq!(copy.state(), group.state(), "G8: {name}");
             }
         }
         for (name, _) in again.groups() {
@@ -240,6 +293,7 @@ impl World {
         answers.for_each(|(reply, _)| self.take(reply, Answer::Beaten(ErrorCode::NotCoordinator)));
         let mut coordinator = GroupCoordinator::new(Arc::clone(&self.settings), self.asked);
         self.log.values().for_each(|record| coordinator.replay(record.clone()));
+        coordinator.know(&self.topics);
         coordinator.begin(self.now());
         self.coordinator = coordinator;
         self.audit();
@@ -408,9 +462,9 @@ impl World {
 
     /// What is remembered of the group itself.
     fn recorded(&self) -> Option<&GroupValue> {
-        match self.log.get(&(GROUP.into(), None))? {
+        match self.log.get(&(GROUP.into(), Matter::Group))? {
             Record::Group { value, .. } => value.as_ref(),
-            Record::Offset { .. } => None,
+            Record::Offset { .. } | Record::Consumer { .. } => None,
         }
     }
 }

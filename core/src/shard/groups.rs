@@ -5,6 +5,7 @@ use super::ledger::{Ledger, Loaded, batches};
 use super::*;
 use crate::group::place::OFFSETS_TOPIC;
 use crate::group::request as group;
+use crate::group::topics::Topics;
 use crate::group::{self as coordinator, GroupSettings};
 use crate::mutant::{Mutant, Mutants};
 
@@ -13,6 +14,7 @@ use crate::mutant::{Mutant, Mutants};
 pub(super) struct Ledgers {
     settings: Arc<GroupSettings>,
     seed: u64,
+    topics: Arc<Topics>,
     held: BTreeMap<u32, Ledger>,
     deadlines: Deadlines,
     inner: Fx<coordinator::Effect>,
@@ -23,6 +25,7 @@ impl Ledgers {
         Self {
             settings: Arc::new(GroupSettings::of(config)),
             seed,
+            topics: Arc::default(),
             held: BTreeMap::new(),
             deadlines: Deadlines::default(),
             inner: Fx::new(),
@@ -66,7 +69,8 @@ impl Shard {
         let Some(partition) = self.slots.get(slot).and_then(Slot::open) else { return };
         let seed = self.ledgers.seed_of(slot, generation);
         let settings = &self.ledgers.settings;
-        let (ledger, loaded) = Ledger::begin(slot, generation, settings, seed, partition, fx);
+        let (mut ledger, loaded) = Ledger::begin(slot, generation, settings, seed, partition, fx);
+        ledger.coordinator.know(&self.ledgers.topics);
         self.ledgers.held.insert(slot, ledger);
         self.on_loaded(now, slot, loaded, fx);
     }
@@ -158,6 +162,18 @@ impl Shard {
         let slots: Vec<u32> = self.ledgers.held.keys().copied().collect();
         for slot in slots {
             self.step_ledger(now, slot, coordinator::Input::TopicsGone(gone.to_vec()), fx);
+        }
+    }
+
+    /// There are other topics, or others of their partitions.
+    pub(super) fn follow_topics(&mut self, now: Now, old: Option<&Image>, fx: &mut Fx<Effect>) {
+        let Some(image) = &self.image else { return };
+        let Some(topics) = self.ledgers.topics.follow(old, image) else { return };
+        self.ledgers.topics = Arc::new(topics);
+        let slots: Vec<u32> = self.ledgers.held.keys().copied().collect();
+        for slot in slots {
+            let topics = Arc::clone(&self.ledgers.topics);
+            self.step_ledger(now, slot, coordinator::Input::Topics(topics), fx);
         }
     }
 

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use dohle_wire::ErrorCode;
 use dohle_wire::id::{LeaderEpoch, Offset, Timestamp};
-use regex_lite::Regex;
+use regex::Regex;
 use thiserror::Error;
 
 use crate::machine::consumer::Start;
@@ -41,7 +41,7 @@ impl Pattern {
     /// The pattern that a text describes.
     pub fn new(text: &str) -> Result<Self, PatternError> {
         let whole = format!("^(?:{text})$");
-        let regex = regex_lite::RegexBuilder::new(&whole).size_limit(PATTERN_MAX).build();
+        let regex = regex::RegexBuilder::new(&whole).size_limit(PATTERN_MAX).build();
         let regex = regex.map_err(|error| PatternError(error.to_string()))?;
         Ok(Self { text: text.into(), regex })
     }

@@ -17,9 +17,6 @@ use crate::group::request::{DescribedMember, Description, ListedGroup as Listed}
 /// First version of DescribeGroups that says that a group is not there.
 const NOT_FOUND_FROM: i16 = 6;
 
-/// The type of groups whose members assign among themselves.
-const CLASSIC: &str = "classic";
-
 /// Which groups are listed; no name means all.
 #[derive(Clone, Debug)]
 pub(super) struct Filter {
@@ -43,7 +40,7 @@ impl Filter {
         let among = |names: &[String], own: &str| {
             names.is_empty() || names.iter().any(|name| name.eq_ignore_ascii_case(own))
         };
-        among(&self.states, group.state.name()) && among(&self.types, CLASSIC)
+        among(&self.states, group.state.name()) && among(&self.types, group.state.kind())
     }
 
     pub(super) fn finish(
@@ -72,7 +69,7 @@ fn listed(group: Listed) -> ListedGroup {
         group_id: group.group.to_string(),
         protocol_type: group.protocol_type.to_string(),
         group_state: group.state.name().to_owned(),
-        group_type: CLASSIC.to_owned(),
+        group_type: group.state.kind().to_owned(),
     }
 }
 

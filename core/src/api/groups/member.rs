@@ -67,7 +67,7 @@ fn is_storable_member(join: &Join) -> bool {
 }
 
 /// The address without its port, as Kafka writes it.
-fn host(peer: &str) -> String {
+pub(super) fn host(peer: &str) -> String {
     let host = peer.rsplit_once(':').map_or(peer, |(host, _)| host);
     format!("/{}", host.trim_matches(['[', ']']))
 }

@@ -4,6 +4,7 @@
 //! the group; the answers are put together here.
 
 mod admin;
+mod consumer;
 mod member;
 mod offsets;
 
@@ -12,6 +13,7 @@ use std::sync::Arc;
 use dohle_wire::error::ErrorCode;
 
 pub(super) use self::admin::{begin_delete, begin_describe, begin_list};
+pub(super) use self::consumer::{begin_beat, begin_describe as begin_describe_consumer};
 pub(super) use self::member::{begin_heartbeat, begin_join, begin_leave, begin_sync};
 pub(super) use self::offsets::{begin_commit, begin_delete_offsets, begin_fetch};
 use crate::group::place::{OFFSETS_TOPIC, partition_of};
@@ -43,6 +45,8 @@ enum Form {
     Sync,
     Heartbeat,
     Leave(member::Left),
+    ConsumerBeat,
+    DescribeConsumer(Vec<String>),
     Commit(offsets::Commits),
     Fetch(offsets::Fetches),
     DeleteOffsets(offsets::Deletions),
@@ -115,6 +119,8 @@ impl Work for GroupCall {
             Form::Sync => member::finish_sync(ctx, answers.next()),
             Form::Heartbeat => member::finish_heartbeat(ctx, answers.next()),
             Form::Leave(left) => left.finish(ctx, answers.next()),
+            Form::ConsumerBeat => consumer::finish_beat(ctx, answers.next()),
+            Form::DescribeConsumer(groups) => consumer::finish_describe(ctx, groups, answers),
             Form::Commit(commits) => commits.finish(ctx, answers.next()),
             Form::Fetch(fetches) => fetches.finish(ctx, answers),
             Form::DeleteOffsets(deletions) => deletions.finish(ctx, answers.next()),

@@ -29,7 +29,7 @@ fn an_empty_directory_is_ready_after_two_syncs() {
          \"appliedOffset\":0,\"currentVoters\":[{\"voterId\":1}],\"data_version\":0}"
     );
     let broker = world.image().brokers.get(&NodeId(1)).unwrap();
-    assert_eq!((broker.epoch, broker.fenced), (3, false), "C4: the offset of its record");
+    assert_eq!((broker.epoch, broker.fenced), (4, false), "C4: the offset of its record");
     assert!(world.file(0, "meta.properties").unwrap().contains("node.id=1"));
 }
 
@@ -81,7 +81,7 @@ fn a_clean_stop_is_marked_last_and_its_mark_goes_first() {
     world.stop();
     let last = world.ops.iter().rfind(|op| changes(op)).unwrap();
     assert!(matches!(last, DiskOp::Put { path, durable: true, .. } if &*path.path == CLEAN_STOP));
-    assert_eq!(world.file(0, CLEAN_STOP).unwrap(), "{\"version\":0,\"brokerEpoch\":3}");
+    assert_eq!(world.file(0, CLEAN_STOP).unwrap(), "{\"version\":0,\"brokerEpoch\":4}");
     world.disk.lose_power();
     world.boot();
     assert!(world.ready && world.told.as_ref().unwrap().clean);
@@ -104,7 +104,7 @@ fn a_mark_of_an_earlier_stop_is_not_believed() {
     world.write_file(0, CLEAN_STOP, &old);
     world.boot();
     assert!(world.ready && !world.told.as_ref().unwrap().clean);
-    assert!(world.notes.iter().any(|note| note.contains("broker epoch 3")), "{:?}", world.notes);
+    assert!(world.notes.iter().any(|note| note.contains("broker epoch 4")), "{:?}", world.notes);
 }
 
 #[test]

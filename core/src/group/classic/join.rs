@@ -5,8 +5,8 @@ use std::sync::Arc;
 use bytes::Bytes;
 use dohle_wire::error::ErrorCode;
 
-use super::rebalance::{named, said};
 use super::*;
+use crate::group::notes::{named, said};
 use crate::group::request::{Join, Joined};
 use crate::mutant::Mutant;
 

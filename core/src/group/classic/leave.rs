@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use dohle_wire::error::ErrorCode;
 
-use super::rebalance::{named, said};
 use super::*;
+use crate::group::notes::{named, said};
 use crate::group::request::Leave;
 
 impl ClassicGroup {

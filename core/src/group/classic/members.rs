@@ -9,7 +9,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 use dohle_wire::error::ErrorCode;
 
-use crate::group::record::MemberValue;
+use crate::group::record::{ClassicPart, MemberValue};
 use crate::group::request::{Join, JoinedMember, MemberId};
 use crate::mail::ReplyTo;
 use crate::time::Instant;
@@ -108,6 +108,17 @@ impl Member {
     #[must_use]
     pub fn assignment(&self) -> &Bytes {
         &self.assignment
+    }
+
+    /// Milliseconds that it may take to join again.
+    pub(in crate::group) fn rebalance_timeout_ms(&self) -> i32 {
+        self.rebalance_timeout_ms
+    }
+
+    /// What a consumer group knows of it besides.
+    pub(in crate::group) fn part(&self) -> ClassicPart {
+        let session_timeout_ms = self.session_timeout_ms;
+        ClassicPart { session_timeout_ms, protocols: self.protocols.clone() }
     }
 
     /// What it says about a protocol.

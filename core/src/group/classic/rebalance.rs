@@ -5,15 +5,15 @@ use std::sync::Arc;
 use dohle_wire::error::ErrorCode;
 
 use super::*;
+use crate::group::notes::{counted, named};
 use crate::mutant::Mutant;
 
-/// A list of members names so many of them.
-const NAMED_MAX: usize = 5;
-
-/// So much of a client's reason is told, in characters.
-const REASON_MAX: usize = 255;
-
 impl ClassicGroup {
+    /// The group is classic from now on: everyone shall join again.
+    pub(in crate::group) fn begin_anew(&mut self, why: &str, ctx: &mut Ctx<'_>) {
+        self.rebalance(why, ctx);
+    }
+
     /// Something changed: a new round of joins begins, or the one under way is perhaps complete.
     pub(super) fn rebalance_or_complete(&mut self, why: &str, ctx: &mut Ctx<'_>) {
         match self.stage {
@@ -123,24 +123,4 @@ impl ClassicGroup {
     fn tell(&self, what: &str, ctx: &mut Ctx<'_>) {
         ctx.note(format!("group {:?}, generation {}: {what}", self.name, self.generation));
     }
-}
-
-/// Members, for operators. What clients chose is escaped.
-pub(super) fn named(ids: &[MemberId]) -> String {
-    let shown: Vec<_> = ids.iter().take(NAMED_MAX).map(|id| format!("{id:?}")).collect();
-    let more = ids.len().saturating_sub(NAMED_MAX);
-    let noun = if ids.len() == 1 { "member" } else { "members" };
-    let rest = if more > 0 { format!(" and {more} more") } else { String::new() };
-    format!("{noun} {}{rest}", shown.join(", "))
-}
-
-fn counted(members: usize) -> String {
-    format!("{members} {}", if members == 1 { "member" } else { "members" })
-}
-
-/// What a client said why (KIP-800).
-pub(super) fn said(reason: Option<&Arc<str>>) -> String {
-    let Some(reason) = reason.filter(|reason| !reason.is_empty()) else { return String::new() };
-    let start: String = reason.chars().take(REASON_MAX).collect();
-    format!(" ({start:?})")
 }

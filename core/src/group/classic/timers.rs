@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use dohle_wire::error::ErrorCode;
 
-use super::rebalance::named;
 use super::*;
+use crate::group::notes::named;
 use crate::mutant::Mutant;
 
 impl ClassicGroup {

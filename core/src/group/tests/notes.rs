@@ -15,6 +15,7 @@ fn every_rebalance_says_why() {
         .unwrap()
         .1
         .classic()
+        .unwrap()
         .members()
         .map(|(id, _)| Arc::clone(id))
         .collect();

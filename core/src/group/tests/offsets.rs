@@ -175,7 +175,10 @@ fn nothing_ends_while_members_join() {
     world.ms += 8 * DAY_MS;
     // Only the clean-up is late.
     world.coordinator.alarms.clear();
-    assert_eq!(world.coordinator.groups[GROUP].classic.state(), ClassicState::PreparingRebalance);
+    assert_eq!(
+        world.coordinator.groups[GROUP].classic().unwrap().state(),
+        ClassicState::PreparingRebalance
+    );
     let mut fx = Fx::new();
     world.coordinator.step(world.now(), Input::Tick, &mut fx);
     assert_eq!(fx.as_slice(), [], "KAFKA-13636");
@@ -254,7 +257,9 @@ fn operators_delete_what_nobody_subscribes_to() {
     let codes = [ErrorCode::GroupSubscribedToTopic, ErrorCode::None, ErrorCode::None];
     assert_eq!(delete(&mut world, GROUP, &["t", "u", "u"]), Ok(codes.to_vec()));
     assert_eq!((world.committed("t"), world.committed("u")), (Some(1), None));
-    assert!(!world.log.contains_key(&(GROUP.into(), Some(("u".into(), PartitionIndex(0))))));
+    assert!(
+        !world.log.contains_key(&(GROUP.into(), Matter::Offset("u".into(), PartitionIndex(0))))
+    );
     world.leave(&[(&*ids[0], None)]);
     assert_eq!(delete(&mut world, GROUP, &["t"]), Ok(vec![ErrorCode::None]));
     assert_eq!(world.committed("t"), None);

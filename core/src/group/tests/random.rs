@@ -215,7 +215,7 @@ impl Schedule {
             Answer::Synced(Ok(synced)) => {
                 client.doing = Doing::Working;
                 let group = self.world.coordinator.groups.get(client.group);
-                let group = group.map(|group| &group.classic);
+                let group = group.and_then(Group::classic);
                 let current = group.filter(|group| {
                     let stable = group.state() == ClassicState::Stable;
                     stable && group.generation() == client.generation
@@ -252,7 +252,7 @@ impl Schedule {
 
     /// G3: a commit counts exactly if its caller is in the generation, or nobody is.
     fn commit(&mut self, caller: Caller) {
-        let group = self.world.coordinator.groups.get(&caller.group).map(|group| &group.classic);
+        let group = self.world.coordinator.groups.get(&caller.group).and_then(Group::classic);
         let state = group.map_or(ClassicState::Empty, |group| group.state());
         let member = group.and_then(|group| {
             let known = group.members().find(|(id, _)| **id == caller.member);
@@ -359,7 +359,7 @@ impl Schedule {
                 Record::Offset { group: of, topic, partition, value } if &**of == *group => {
                     Some((Arc::clone(topic), *partition, value.clone()))
                 }
-                Record::Offset { .. } | Record::Group { .. } => None,
+                Record::Offset { .. } | Record::Group { .. } | Record::Consumer { .. } => None,
             });
             assert_eq!(found, committed.collect::<Vec<_>>(), "G4: {group}");
             answered += u32::from(!found.is_empty());
@@ -371,7 +371,9 @@ impl Schedule {
     fn check(&mut self) {
         for name in GROUPS {
             match self.world.coordinator.groups.get(name) {
-                Some(group) => self.generations.insert(name, self.check_group(&group.classic)),
+                Some(group) => {
+                    self.generations.insert(name, self.check_group(group.classic().unwrap()))
+                }
                 None => self.generations.remove(name),
             };
         }

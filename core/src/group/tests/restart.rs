@@ -110,7 +110,7 @@ fn records_that_no_coordinator_writes_do_no_harm() {
     };
     let mut coordinator = GroupCoordinator::new(Arc::new(settings()), 1);
     coordinator.replay(Record::Group { group: GROUP.into(), value: Some(value.clone()) });
-    let group = coordinator.groups().next().unwrap().1.classic();
+    let group = coordinator.groups().next().unwrap().1.classic().unwrap();
     assert_eq!(group.members().map(|(id, _)| &**id).collect::<Vec<_>>(), ["b"]);
     assert_eq!(group.leader().map(|id| &**id), Some("b"));
     let empty = GroupValue { members: Vec::new(), protocol: Some("range".into()), ..value };
@@ -123,6 +123,7 @@ fn records_that_no_coordinator_writes_do_no_harm() {
     coordinator.begin(now);
     let mut fx = Fx::new();
     coordinator.step(now, Input::Tick, &mut fx);
-    let states: Vec<_> = coordinator.groups().map(|(_, group)| group.classic().state()).collect();
+    let states: Vec<_> =
+        coordinator.groups().map(|(_, group)| group.classic().unwrap().state()).collect();
     assert_eq!(states, [ClassicState::Empty; 2], "its session was over at once");
 }

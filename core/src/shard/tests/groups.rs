@@ -6,7 +6,8 @@ use dohle_wire::id::{Offset, PartitionIndex};
 use super::*;
 use crate::group::place::OFFSETS_TOPIC;
 use crate::group::request::{
-    Answer as GroupAnswer, Caller, Commit, CommitPart, Committed, Fetch, Join, Request,
+    Answer as GroupAnswer, Caller, Commit, CommitPart, Committed, ConsumerHeartbeat, Fetch, Join,
+    Request,
 };
 
 const OFFSETS: u128 = 50;
@@ -170,4 +171,48 @@ fn offsets_of_a_deleted_topic_are_forgotten() {
     world.drop_topic("t");
     world.publish();
     assert_eq!(world.fetched(), None);
+}
+
+/// A member of a consumer group says that it is there.
+fn beat(epoch: i32) -> Request {
+    let joins = epoch == 0;
+    Request::ConsumerHeartbeat(Box::new(ConsumerHeartbeat {
+        group: "g".into(),
+        member: "m".into(),
+        epoch,
+        instance: None,
+        rack: None,
+        client_id: "c".into(),
+        client_host: "/h".into(),
+        rebalance_timeout_ms: joins.then_some(60_000),
+        topics: joins.then(|| ["t".into(), "u".into()].into()),
+        pattern: None,
+        assignor: None,
+        owned: joins.then(Default::default),
+        chooses_id: true,
+    }))
+}
+
+#[test]
+fn consumer_groups_follow_the_topics_of_the_image() {
+    let mut world = coordinating();
+    let assigned = |world: &mut World, epoch| {
+        world.ask(1, beat(epoch));
+        match world.told(1) {
+            Some(GroupAnswer::ConsumerBeaten(Ok(told))) => told.assigned.map(|parts| parts.len()),
+            other => panic!("{other:?}"),
+        }
+    };
+    assert_eq!(assigned(&mut world, 0), Some(1));
+    world.topic("other", 2, &[]);
+    assert_eq!(assigned(&mut world, 1), None);
+    world.topic("u", 3, &[]);
+    world.mono += 20_000_000_000;
+    assert_eq!(assigned(&mut world, 1), Some(2));
+    let checkpoints = world.stop();
+    world.restart(checkpoints);
+    assert_eq!(assigned(&mut world, 2), None, "it remembers");
+    world.drop_topic("u");
+    world.publish();
+    assert_eq!(assigned(&mut world, 2), Some(1));
 }
