@@ -50,6 +50,12 @@ pub enum Protocols {
     Mixed,
 }
 
+impl Protocols {
+    /// To draw from.
+    const DRAWN: [Self; 5] =
+        [Self::Classic, Self::Classic, Self::Consumer, Self::Consumer, Self::Mixed];
+}
+
 /// Consumer groups, all alike.
 #[derive(Copy, Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct GroupShape {
@@ -140,7 +146,7 @@ impl Swarm {
             partitions: choices.range(Stream::Swarm, "offsets-partitions", 1, 3) as i32,
             segment_bytes: chance(choices, "offsets-topic", 60)
                 .then(|| choices.pick(Stream::Swarm, "offsets-bytes", &[2_000, 8_000, 30_000])),
-            protocols: Protocols::Classic,
+            protocols: choices.pick(Stream::Swarm, "protocols", &Protocols::DRAWN),
             statics: chance(choices, "static-members", 40),
             expiry: chance(choices, "expiring-offsets", 30),
             deleted: chance(choices, "deleted-groups", 40),
@@ -150,6 +156,11 @@ impl Swarm {
             pair("group.min.session.timeout.ms", shape.session_timeout_ms),
             pair("group.initial.rebalance.delay.ms", delay_ms),
             pair("offsets.topic.num.partitions", shape.partitions),
+            pair("group.consumer.min.session.timeout.ms", shape.session_timeout_ms),
+            pair("group.consumer.session.timeout.ms", shape.session_timeout_ms),
+            pair("group.consumer.min.heartbeat.interval.ms", 100),
+            pair("group.consumer.heartbeat.interval.ms", 200),
+            pair("group.consumer.assignment.interval.ms", delay_ms),
         ]);
         if shape.expiry {
             self.properties.extend([pair("offsets.retention.minutes", 1)]);

@@ -147,7 +147,9 @@ impl Member {
         match ErrorCode::from(code) {
             ErrorCode::None => return true,
             code if self.is_fenced(code, fx) => {}
-            ErrorCode::UnknownMemberId | ErrorCode::FencedInstanceId => {
+            ErrorCode::UnknownMemberId
+            | ErrorCode::FencedInstanceId
+            | ErrorCode::GroupIdNotFound => {
                 self.did(GroupAction::Out, fx);
                 self.forget_member();
             }

@@ -70,7 +70,18 @@ pub(super) struct Member {
 }
 
 impl Member {
-    pub(super) fn new(group: &str, process: u64, index: u64, instance: Option<String>) -> Self {
+    pub(super) fn new(
+        group: &str,
+        process: u64,
+        index: u64,
+        instance: Option<String>,
+        protocols: Protocols,
+    ) -> Self {
+        let assigned_by_coordinator = match protocols {
+            Protocols::Classic => false,
+            Protocols::Consumer => true,
+            Protocols::Mixed => index % 2 == 1,
+        };
         Self {
             process,
             // As in real life, members of a group call themselves alike.
@@ -78,7 +89,7 @@ impl Member {
             me: Identity::new(group, instance),
             stage: Stage::Outside,
             owned: Vec::new(),
-            assigned_by_coordinator: false,
+            assigned_by_coordinator,
             report: false,
             found: false,
             read: false,
@@ -106,7 +117,6 @@ impl Member {
             }
         }
         if matches!(input, ActorInput::Start) {
-            self.choose_protocol(plan, choices);
             self.next = Some(now.mono);
         }
         if self.line.is_down() && self.next.is_none() {

@@ -101,7 +101,7 @@ impl Group {
         let count = if errand == Errand::Read { 0 } else { shape.members };
         let members = (0..count).map(|index| {
             let instance = shape.statics.then(|| format!("instance{index}"));
-            Member::new(&group, first + index, index, instance)
+            Member::new(&group, first + index, index, instance, shape.protocols)
         });
         let undertaker = match errand {
             Errand::Commit if !shape.deleted => None,
