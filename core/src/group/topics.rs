@@ -140,7 +140,7 @@ impl Topics {
 
     /// Adds a topic, or replaces the one of its name.
     pub fn insert(&mut self, topic: Topic) {
-        self.remove(&topic.name.clone());
+        self.remove(&topic.name);
         let topic = Arc::new(topic);
         self.by_id.insert_mut(topic.id, Arc::clone(&topic));
         self.by_name.insert_mut(Arc::clone(&topic.name), topic);

@@ -15,8 +15,7 @@ pub(super) fn assign(spec: &Spec<'_>) -> Vec<BTreeSet<Part>> {
     let all = spec.parts().count();
     let (least, mut extras) = (all / members, all % members);
     let mut taken = BTreeSet::new();
-    for at in 0..members {
-        let mut kept: BTreeSet<Part> = BTreeSet::new();
+    for (at, kept) in result.iter_mut().enumerate() {
         for part in spec.keepable(at, &taken) {
             if kept.len() < least {
                 kept.insert(part);
@@ -27,8 +26,7 @@ pub(super) fn assign(spec: &Spec<'_>) -> Vec<BTreeSet<Part>> {
                 break;
             }
         }
-        taken.extend(&kept);
-        result[at] = kept;
+        taken.extend(&*kept);
     }
     deal(spec, &taken, least, extras, &mut result);
     result

@@ -75,7 +75,8 @@ impl Schedule {
         let topics = [("ta", 3), ("u", 2), ("v", 1)];
         let mut world = World::with_topics(&topics, |settings| {
             settings.consumer_max_size = CLIENTS + 2;
-            settings.consumer_assignment_interval_ms = if seed % 2 == 0 { 0 } else { 1_000 };
+            settings.consumer_assignment_interval_ms =
+                if seed.is_multiple_of(2) { 0 } else { 1_000 };
         });
         world.hold = true;
         let mut schedule = Self {
@@ -120,9 +121,9 @@ impl Schedule {
     }
 
     fn subscribe(&mut self, client: &mut Client) {
-        let names = TOPICS.iter().filter(|_| self.dice.next_u64() % 2 == 0);
+        let names = TOPICS.iter().filter(|_| self.dice.next_u64().is_multiple_of(2));
         client.reads = names.map(|name| Arc::from(*name)).collect();
-        client.pattern = (self.dice.next_u64() % 3 == 0).then(|| "t.*".into());
+        client.pattern = self.dice.next_u64().is_multiple_of(3).then(|| "t.*".into());
         if client.pattern.is_none() {
             client.reads.insert("u".into());
         }

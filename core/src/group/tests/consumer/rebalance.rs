@@ -145,7 +145,7 @@ fn patterns_stand_for_topics_that_come_and_go() {
 #[test]
 fn who_joins_at_the_same_time_shares_an_assignment() {
     let mut world = World::with_topics(&[("t", 4)], |settings| {
-        settings.consumer_assignment_interval_ms = 1_000
+        settings.consumer_assignment_interval_ms = 1_000;
     });
     world.told(enter("a", &["t"]));
     for id in ["b", "c"] {
