@@ -580,6 +580,10 @@ impl Coordinator {
             return refuse(ErrorCode::FencedMemberEpoch);
         }
         member.dead_at = self.now + Duration::from_secs(45);
+        // Who says everything may have missed an answer.
+        if r.subscribed_topic_names.is_some() && r.topic_partitions.is_some() {
+            member.told = None;
+        }
         if r.subscribed_topic_names.is_some() || r.subscribed_topic_regex.is_some() {
             self.epoch += 1;
         }

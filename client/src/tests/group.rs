@@ -291,6 +291,25 @@ fn whom_the_group_forgot_loses_its_partitions_and_joins_again() {
 }
 
 #[test]
+fn a_loss_is_told_even_if_the_member_unsubscribes_before() {
+    for protocol in BOTH {
+        let mut world = member(config(protocol), broker());
+        subscribe(&mut world);
+        world.input(Input::Poll { max_records: 1 });
+        world.pass(SECOND);
+        world.input(Input::Poll { max_records: 1 });
+        // The assignment was told and is not acknowledged yet.
+        world.broker.groups.expel();
+        world.pass(Duration::from_secs(6));
+        world.input(Input::Unsubscribe);
+        let seen = polls(&mut world, 4);
+        let all = parts(&[0, 1]);
+        assert_eq!(seen.rebalances, [Rebalance::Assigned(all.clone()), Rebalance::Lost(all)]);
+        assert!(world.machine.is_out());
+    }
+}
+
+#[test]
 fn errors_of_requests_are_survived() {
     let requests = [ApiKey::JoinGroup, ApiKey::SyncGroup, ApiKey::Heartbeat, ApiKey::OffsetFetch];
     let codes = [
@@ -617,6 +636,19 @@ fn more_partitions_begin_a_rebalance() {
         polls(&mut world, 10);
         assert_eq!(world.machine.assignment().count(), 3);
     }
+}
+
+#[test]
+fn a_topic_that_is_gone_is_given_up_without_waiting_for_its_commit() {
+    let mut world = reader(config(GroupProtocol::Classic));
+    world.broker.topics.clear();
+    world.pass(Duration::from_secs(298));
+    let seen = polls(&mut world, 8);
+    let expected = [Rebalance::Revoked(parts(&[0, 1])), Rebalance::Assigned(parts(&[]))];
+    assert_eq!(seen.rebalances, expected);
+    world.broker.create("t", 1);
+    world.pass(Duration::from_secs(5));
+    assert_eq!(polls(&mut world, 8).rebalances.last(), Some(&Rebalance::Assigned(parts(&[0]))));
 }
 
 #[test]

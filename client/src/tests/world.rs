@@ -271,12 +271,13 @@ impl<M: Machine<Effect: Split>, B: Serve> World<M, B> {
             let deadline = self.machine.deadline().map(|(at, _)| at);
             let answer = self.next_answer();
             match (deadline, answer) {
-                (at, Some(answer)) if answer <= end && at.is_none_or(|at| answer <= at) => {
+                (at, Some(answer)) if answer <= end && at.is_none_or(|at| answer < at) => {
                     self.now = self.now.max(answer);
                     self.broker.common_mut().groups.tick(self.now);
                 }
                 (Some(at), _) if at <= end => {
                     self.wait();
+                    self.broker.groups.tick(self.now);
                 }
                 _ => break,
             }

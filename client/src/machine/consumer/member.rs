@@ -141,8 +141,9 @@ impl Consumer {
         if changed {
             self.assigned(now);
             self.ask_for_starts(now);
+        } else if self.group.as_mut().is_some_and(Group::is_curious) {
+            self.follow_topics(now);
         }
-        self.follow_topics(now);
     }
 
     fn carry_out(&mut self, now: Now, reading: Reading) {

@@ -109,8 +109,8 @@ impl Group {
 
     pub(super) fn drive_classic<T: Tags>(&mut self, now: Now, cluster: &mut Cluster<T>) {
         if matches!(self.classic.stage, Stage::Stable) {
-            let changed = self.topics != self.classic.joined;
-            if changed || self.led_otherwise(cluster) {
+            let unsure = std::mem::take(&mut self.unsure);
+            if unsure && (self.topics != self.classic.joined || self.led_otherwise(cluster)) {
                 self.rejoin();
             }
             self.heartbeat(now, cluster);
@@ -257,13 +257,17 @@ impl Group {
         self.classic.strategy = Some(strategy);
         if response.leader == response.member_id && !response.skip_assignment {
             match Lead::new(strategy, response.members) {
-                Some(lead) => self.classic.stage = Stage::Leading(Box::new(lead)),
+                Some(lead) => {
+                    self.classic.stage = Stage::Leading(Box::new(lead));
+                    self.curious = true;
+                }
                 None => self.die(GroupError::Refused(ErrorCode::InconsistentGroupProtocol)),
             }
         } else {
             // A leader that is back finds its members as it left them, and leads again.
             if response.leader == response.member_id {
                 self.classic.led = Lead::new(strategy, response.members).map(|l| l.counts(cluster));
+                self.curious = true;
             }
             self.sync(now, cluster, Vec::new());
         }
@@ -349,6 +353,7 @@ impl Group {
             .collect();
         self.classic.stage = Stage::Stable;
         self.classic.prepared = false;
+        self.unsure = true;
         self.classic.heartbeat_asked = false;
         self.classic.heartbeat_at = now.mono.saturating_add(self.settings().heartbeat_interval);
         self.classic.last = (parts.clone(), self.generation);

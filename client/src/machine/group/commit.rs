@@ -44,6 +44,11 @@ impl Commits {
         self.queue.is_empty()
     }
 
+    /// Whether the first commit is one that nobody asked for.
+    fn is_own(&self) -> bool {
+        self.queue.front().is_some_and(|commit| commit.token.is_none())
+    }
+
     pub(super) fn push(
         &mut self,
         token: Option<Token>,
@@ -203,6 +208,8 @@ impl Group {
             }
             // The next heartbeat brings the epoch that the coordinator has.
             ErrorCode::StaleMemberEpoch => return self.commits.rest(now, cluster),
+            // Nobody waits for the offset of a topic that is gone, and the others are committed.
+            ErrorCode::UnknownTopicOrPartition if self.commits.is_own() => Ok(()),
             code if code.is_retriable() => return self.commits.rest(now, cluster),
             ErrorCode::FencedInstanceId => {
                 if current {

@@ -94,28 +94,53 @@ impl Handover {
 
     /// Gives up everything. What the application never heard of it does not hear of now.
     pub(super) fn revoke_all(&mut self, out: &mut VecDeque<Reading>) {
-        let untold = match (self.turns.front(), self.stage) {
-            (Some(Turn::Assign(parts)), Stage::Ready) => parts.clone(),
-            _ => Parts::new(),
+        let begun = match (self.turns.front(), self.stage) {
+            (Some(Turn::Revoke(_)), Stage::Committing(_) | Stage::Ready | Stage::Told)
+            | (Some(_), Stage::Told) => self.turns.pop_front(),
+            _ => None,
         };
-        let mut parts = self.owned.clone();
-        match (self.turns.front(), self.stage) {
-            (Some(Turn::Revoke(gone)), Stage::Committing(_) | Stage::Ready | Stage::Told) => {
-                parts.retain(|at| !gone.contains(at));
-                self.turns.truncate(1);
-            }
-            (Some(Turn::Lose(_)), _) | (Some(_), Stage::Told) => self.turns.truncate(1),
-            _ => {
-                self.turns.clear();
-                self.stage = Stage::Waiting;
-            }
-        }
+        let untold = self.untold();
+        let lost = self.clear();
+        self.owned.retain(|at| !untold.contains(at));
         if !untold.is_empty() {
-            parts.retain(|at| !untold.contains(at));
-            self.owned.retain(|at| !untold.contains(at));
             out.push_back(Reading::Drop(untold));
         }
+        let mut parts = self.owned.clone();
+        match begun {
+            Some(turn) => {
+                if let Turn::Revoke(gone) = &turn {
+                    parts.retain(|at| !gone.contains(at));
+                }
+                self.turns.push_back(turn);
+            }
+            None => self.stage = Stage::Waiting,
+        }
+        self.push_lost(lost);
         self.revoke(parts);
+    }
+
+    /// What is being assigned and the application has not heard of.
+    fn untold(&self) -> Parts {
+        match (self.turns.front(), self.stage) {
+            (Some(Turn::Assign(parts)), Stage::Ready) => parts.clone(),
+            _ => Parts::new(),
+        }
+    }
+
+    /// Forgets all turns but what is lost: of that the application has to hear.
+    fn clear(&mut self) -> Parts {
+        let turns = std::mem::take(&mut self.turns).into_iter();
+        let lost = turns.filter_map(|turn| match turn {
+            Turn::Lose(parts) => Some(parts),
+            Turn::Revoke(_) | Turn::Assign(_) => None,
+        });
+        lost.flatten().collect()
+    }
+
+    fn push_lost(&mut self, lost: Parts) {
+        if !lost.is_empty() {
+            self.turns.push_back(Turn::Lose(lost));
+        }
     }
 
     /// Somebody else cares for what was read.
@@ -129,32 +154,26 @@ impl Handover {
 
     /// Everything is gone. What the application never heard of it does not hear of now.
     pub(super) fn lose(&mut self, out: &mut VecDeque<Reading>) {
-        let untold = match (self.turns.front(), self.stage) {
-            (Some(Turn::Assign(parts)), Stage::Ready) => parts.clone(),
-            _ => Parts::new(),
-        };
         out.push_back(Reading::Drop(self.owned.clone()));
+        let untold = self.untold();
         let mut lost = std::mem::take(&mut self.owned);
         lost.retain(|at| !untold.contains(at));
-        match self.stage {
-            // What it is just hearing of it has to acknowledge, or has not heard of yet at all.
-            Stage::Told => {
-                self.turns.truncate(1);
-                if let Some(Turn::Revoke(parts)) = self.turns.front() {
+        let told = match self.stage {
+            Stage::Told => self.turns.pop_front(),
+            Stage::Waiting | Stage::Committing(_) | Stage::Ready => None,
+        };
+        lost.extend(self.clear());
+        match told {
+            // What it is just hearing of it will acknowledge.
+            Some(turn) => {
+                if let Turn::Revoke(parts) = &turn {
                     lost.retain(|at| !parts.contains(at));
                 }
+                self.turns.push_back(turn);
             }
-            Stage::Ready if matches!(self.turns.front(), Some(Turn::Lose(_))) => {
-                self.turns.truncate(1);
-            }
-            _ => {
-                self.turns.clear();
-                self.stage = Stage::Waiting;
-            }
+            None => self.stage = Stage::Waiting,
         }
-        if !lost.is_empty() {
-            self.turns.push_back(Turn::Lose(lost));
-        }
+        self.push_lost(lost);
     }
 
     /// Goes on as far as it can.

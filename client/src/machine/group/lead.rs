@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
+use dohle_wire::ErrorCode;
 use dohle_wire::consumer_protocol::{decode_subscription, encode_assignment};
 use dohle_wire::message::ConsumerProtocolAssignment;
 use dohle_wire::message::consumer_protocol_assignment::TopicPartition as AssignedPartitions;
@@ -43,13 +44,17 @@ impl Lead {
 
     /// Partitions of the topics that exist.
     pub(super) fn counts<T: Tags>(&self, cluster: &Cluster<T>) -> Counts {
-        let view = cluster.view();
-        let count = |topic: &Arc<str>| {
-            let partitions = view.topic(topic)?.partitions.len();
-            Some((Arc::clone(topic), i32::try_from(partitions).ok()?))
-        };
+        let count = |topic: &Arc<str>| Some((Arc::clone(topic), partitions(cluster, topic)?));
         self.topics.iter().filter_map(count).collect()
     }
+}
+
+/// The number of partitions of a topic, if it exists: brokers no longer knowing it is what tells that
+/// it was deleted.
+fn partitions<T: Tags>(cluster: &Cluster<T>, topic: &str) -> Option<i32> {
+    let topic = cluster.view().topic(topic)?;
+    let gone = topic.error == ErrorCode::UnknownTopicOrPartition;
+    i32::try_from(topic.partitions.len()).ok().filter(|_| !gone)
 }
 
 impl Group {
@@ -63,7 +68,6 @@ impl Group {
         let counts = lead.counts(cluster);
         let plan = assign(lead.strategy, &lead.claims, &counts);
         let assignments = encode(&plan);
-        // A topic that does not exist yet is looked for too: it may come.
         self.classic.led = Some(counts);
         self.sync(now, cluster, assignments);
     }
@@ -71,13 +75,9 @@ impl Group {
     /// Whether what an assignment was made from is no longer true.
     pub(super) fn led_otherwise<T: Tags>(&self, cluster: &Cluster<T>) -> bool {
         let Some(led) = &self.classic.led else { return false };
-        let view = cluster.view();
-        let changed = led.iter().any(|(topic, count)| {
-            let now = view.topic(topic).map(|topic| topic.partitions.len());
-            now.is_some_and(|now| i32::try_from(now) != Ok(*count))
-        });
-        let exists = |topic: &&Arc<str>| view.topic(topic).is_some() && !led.contains_key(*topic);
-        changed || self.topics.iter().any(|topic| exists(&topic))
+        let changed = led.iter().any(|(topic, count)| partitions(cluster, topic) != Some(*count));
+        let mut fresh = self.topics.iter().filter(|topic| !led.contains_key(*topic));
+        changed || fresh.any(|topic| partitions(cluster, topic).is_some())
     }
 }
 

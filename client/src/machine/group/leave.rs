@@ -106,7 +106,7 @@ impl Group {
     fn is_silent(&self) -> bool {
         match self.is_classic() {
             true => self.settings().instance_id.is_some() || self.member_id.is_empty(),
-            false => !self.is_member(),
+            false => self.member_id.is_empty(),
         }
     }
 
@@ -157,9 +157,7 @@ impl Group {
         self.leaving = None;
         self.attempt += 1;
         self.generation = -1;
-        if self.is_classic() {
-            self.member_id.clear();
-        }
+        self.member_id.clear();
         self.classic.reset();
         self.modern.reset();
         self.invited = self.polling;

@@ -115,6 +115,10 @@ pub(crate) struct Group {
     readings: VecDeque<Reading>,
     effects: Vec<GroupEffect>,
     closing: bool,
+    /// Other topics may be of interest than before.
+    curious: bool,
+    /// What an assignment was made from may have changed.
+    unsure: bool,
 }
 
 impl Group {
@@ -144,6 +148,8 @@ impl Group {
             readings: VecDeque::new(),
             effects: Vec::new(),
             closing: false,
+            curious: false,
+            unsure: false,
             config,
         })
     }
@@ -193,6 +199,11 @@ impl Group {
             Some(Subscription::Pattern(_)) | None => None,
         };
         named.into_iter().flatten().chain(self.classic.interest())
+    }
+
+    /// Whether other topics may be of interest than at the last call.
+    pub(crate) const fn is_curious(&mut self) -> bool {
+        std::mem::replace(&mut self.curious, false)
     }
 
     /// Wants to read these topics from now on.
@@ -309,6 +320,7 @@ impl Group {
         self.invited = self.polling;
         self.classic.reset();
         self.modern.reset();
+        self.curious = true;
     }
 
     /// Membership cannot go on, unless somebody subscribes again.
@@ -327,6 +339,7 @@ impl Group {
 
     /// There is newer metadata: looks which topics are subscribed to.
     pub(crate) fn look<T: Tags>(&mut self, cluster: &Cluster<T>) {
+        self.unsure = true;
         let view = cluster.view();
         let exclude = self.settings().exclude_internal_topics;
         self.topics = match &self.subscription {

@@ -46,6 +46,9 @@ pub(super) struct Modern {
     said: Said,
     /// The assignment, while it is not carried out.
     target: Option<BTreeMap<TopicId, Vec<i32>>>,
+    /// The coordinator waits to hear what is owned, even if that is what it heard last: meanwhile it
+    /// may have given, and taken back.
+    unsaid: bool,
     /// Ids of topics that were assigned.
     ids: BTreeMap<Arc<str>, TopicId>,
 }
@@ -63,6 +66,7 @@ impl Modern {
             not_before: Duration::ZERO,
             said: Said::default(),
             target: None,
+            unsaid: false,
             ids: BTreeMap::new(),
         }
     }
@@ -77,6 +81,7 @@ impl Modern {
         self.beat_at = Duration::ZERO;
         self.said = Said::default();
         self.target = None;
+        self.unsaid = false;
     }
 
     pub(super) fn waits(&self, earliest: &mut Earliest) {
@@ -115,7 +120,7 @@ impl Group {
             }
             _ => said.names.as_ref() != Some(&self.topics),
         };
-        let owned = said.owned.as_ref() == Some(self.handover.owned());
+        let owned = said.owned.as_ref() == Some(self.handover.owned()) && !self.modern.unsaid;
         resubscribed || (!owned && self.handover.is_idle())
     }
 
@@ -142,6 +147,7 @@ impl Group {
             cluster.want_metadata();
         } else {
             self.modern.target = None;
+            self.modern.unsaid = true;
         }
         let owned = self.handover.owned();
         let gone: BTreeSet<TopicPartition> = owned.difference(&parts).cloned().collect();
@@ -173,6 +179,7 @@ impl Group {
         };
         let said = Said { names, pattern, owned: Some(owned) };
         let last = &self.modern.said;
+        let confirms = self.modern.unsaid && self.handover.is_idle();
         let news = |same: bool| full || !same;
         let names = said.names.as_ref().filter(|_| news(said.names == last.names));
         let was_pattern = last.pattern.is_some() && said.pattern.is_none();
@@ -201,13 +208,19 @@ impl Group {
             },
             subscribed_topic_regex: pattern.or_else(|| was_pattern.then(String::new)),
             server_assignor: self.settings().remote_assignor.clone().filter(|_| full),
-            topic_partitions: news(said.owned == last.owned).then(|| self.owned_ids(&said)),
+            topic_partitions: news(said.owned == last.owned && !confirms)
+                .then(|| self.owned_ids(&said)),
         };
+        if joins {
+            // Whoever leaves before the answer is there has to name itself.
+            self.member_id.clone_from(&request.member_id);
+        }
         let tag = Ask::Beat(self.attempt).into();
         match cluster.send(now, peer, version, &request, Some(tag)) {
             Ok(()) => {
                 self.modern.said = said;
                 self.modern.asked = true;
+                self.modern.unsaid &= !confirms;
             }
             Err(_) => self.die(GroupError::Refused(ErrorCode::InvalidRequest)),
         }
