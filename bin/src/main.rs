@@ -20,6 +20,8 @@ enum Command {
     Start(cmd::start::Args),
     /// Create, list, describe, change and delete topics.
     Topic(cmd::topic::Args),
+    /// List, describe and delete consumer groups, and change their offsets.
+    Group(cmd::group::Args),
     Produce(cmd::produce::Args),
     Consume(cmd::consume::Args),
     /// Look at the files of a data directory, offline.
@@ -32,6 +34,7 @@ fn main() -> ExitCode {
     match Cli::parse().command {
         Command::Start(args) => cmd::start::run(&args),
         Command::Topic(args) => cmd::topic::run(args),
+        Command::Group(args) => cmd::group::run(args),
         Command::Produce(args) => cmd::produce::run(args),
         Command::Consume(args) => cmd::consume::run(args),
         Command::Log(args) => cmd::log::run(&args),

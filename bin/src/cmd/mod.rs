@@ -1,12 +1,15 @@
 //! One module for each subcommand: arguments, and what is done with them.
 
+mod client;
 mod cluster;
 pub(crate) mod consume;
 mod greeting;
+pub(crate) mod group;
 pub(crate) mod log;
 pub(crate) mod produce;
 pub(crate) mod sim;
 pub(crate) mod start;
 mod table;
+mod time;
 pub(crate) mod topic;
 mod waiting;

@@ -7,17 +7,17 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use clap::Subcommand;
-use dohle_client::api::{Admin, Each};
+use dohle_client::api::Each;
 use dohle_client::machine::admin::{
     AdminError, ConfigChange, ConfigEntry, ConfigResource, ConfigSource, FoundOffset, ItemError,
     NewTopic, OffsetSpec, TopicDescription,
 };
 use dohle_client::machine::{PartitionInfo, TopicPartition};
-use dohle_net::client::Tokio;
 use dohle_wire::id::NodeId;
 use serde_json::{Value, json};
 
-use super::cluster::{Cluster, Failure, about_topic, pair, run as run_to_end};
+use super::client::{Client, Common, none_of, say};
+use super::cluster::{Failure, about_topic, pair, run as run_to_end};
 use super::table::Table;
 
 /// How long to wait for offsets: what else there is to say of a topic does not depend on them.
@@ -106,15 +106,6 @@ struct Alter {
     common: Common,
 }
 
-#[derive(clap::Args, Debug)]
-struct Common {
-    #[command(flatten)]
-    cluster: Cluster,
-    /// Print JSON.
-    #[arg(long)]
-    json: bool,
-}
-
 /// Runs `dohle topic`.
 pub(crate) fn run(args: Args) -> ExitCode {
     match args.command {
@@ -126,40 +117,13 @@ pub(crate) fn run(args: Args) -> ExitCode {
     }
 }
 
-/// An admin client, and what is needed to explain its failures.
-struct Client {
-    cluster: Cluster,
-    admin: Admin<Tokio>,
-}
-
-impl Client {
-    async fn new(common: &Common) -> Result<Self, Failure> {
-        Ok(Self { cluster: common.cluster.clone(), admin: common.cluster.admin().await? })
-    }
-
-    fn or_failed<T>(&self, result: Result<T, AdminError>) -> Result<T, Failure> {
-        result.map_err(|error| self.cluster.failed(&error, self.admin.last_connection_error()))
-    }
-}
-
 /// All items succeeded, or why not.
 fn all_done(each: BTreeMap<Arc<str>, Result<(), ItemError>>) -> Result<(), Failure> {
     let problems: Vec<String> = each
         .iter()
         .filter_map(|(name, result)| Some(about_topic(name, result.as_ref().err()?)))
         .collect();
-    if problems.is_empty() { Ok(()) } else { Err(Failure::Failed(problems.join("\n       "))) }
-}
-
-/// One line for a person, or an object for a program.
-fn say(json: bool, text: &str, object: &Value) -> Result<(), Failure> {
-    let mut out = io::stdout().lock();
-    if json {
-        writeln!(out, "{object}")?;
-    } else {
-        writeln!(out, "{text}")?;
-    }
-    Ok(())
+    none_of(&problems)
 }
 
 async fn create(args: Create) -> Result<(), Failure> {
@@ -277,7 +241,7 @@ async fn describe(args: Describe) -> Result<(), Failure> {
     }
     out.flush()?;
     let problems: Vec<String> = missing.into_iter().chain(unread).collect();
-    if problems.is_empty() { Ok(()) } else { Err(Failure::Failed(problems.join("\n       "))) }
+    none_of(&problems)
 }
 
 /// What to say about offsets that nobody told.

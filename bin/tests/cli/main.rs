@@ -1,5 +1,7 @@
 //! The commands against a broker of the same binary, over loopback.
 
+mod groups;
+
 use std::fs;
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::net::TcpStream;

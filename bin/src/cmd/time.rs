@@ -1,0 +1,175 @@
+//! Times and spans of time as people write and read them.
+
+const DAY_MS: i64 = 24 * 3_600_000;
+
+/// Milliseconds since 1970 of an ISO 8601 date, with or without time, fraction and zone; without a
+/// zone it is UTC.
+pub(crate) fn iso(text: &str) -> Option<i64> {
+    let (date, time) = match text.split_once(['T', ' ']) {
+        Some((date, time)) => (date, Some(time)),
+        None => (text, None),
+    };
+    let mut parts = date.split('-');
+    let (year, month, day) =
+        (digits(parts.next()?, 4)?, digits(parts.next()?, 2)?, digits(parts.next()?, 2)?);
+    if parts.next().is_some()
+        || !(1..=12).contains(&month)
+        || !(1..=days_of(year, month)).contains(&day)
+    {
+        return None;
+    }
+    let of_day = time.map_or(Some(0), time_of_day)?;
+    Some(days(year, month, day) * DAY_MS + of_day)
+}
+
+/// Milliseconds of `12:30`, `12:30:15`, `12:30:15.5`, each with or without a zone.
+fn time_of_day(text: &str) -> Option<i64> {
+    let at = text.find(['Z', '+', '-']).unwrap_or(text.len());
+    let (clock, zone) = text.split_at(at);
+    let mut parts = clock.split(':');
+    let (hour, minute) = (digits(parts.next()?, 2)?, digits(parts.next()?, 2)?);
+    let second_ms = parts.next().map_or(Some(0), second)?;
+    if parts.next().is_some() || hour > 23 || minute > 59 {
+        return None;
+    }
+    Some((hour * 60 + minute) * 60_000 + second_ms - zone_ms(zone)?)
+}
+
+fn second(text: &str) -> Option<i64> {
+    let (whole, fraction) = text.split_once('.').unwrap_or((text, "0"));
+    let whole = digits(whole, 2).filter(|second| *second < 60)?;
+    if fraction.is_empty() || !fraction.bytes().all(|byte| byte.is_ascii_digit()) {
+        return None;
+    }
+    let ms: String = fraction.chars().chain("000".chars()).take(3).collect();
+    Some(whole * 1000 + ms.parse::<i64>().ok()?)
+}
+
+fn zone_ms(text: &str) -> Option<i64> {
+    let sign = match text.chars().next() {
+        None | Some('Z') => return (text.len() < 2).then_some(0),
+        Some('-') => -1,
+        Some(_) => 1,
+    };
+    let (hours, minutes) = text[1..].split_once(':').or_else(|| text[1..].split_at_checked(2))?;
+    let minutes = if minutes.is_empty() { 0 } else { digits(minutes, 2)? };
+    Some(sign * (digits(hours, 2)? * 60 + minutes) * 60_000)
+}
+
+/// A number of exactly `count` digits.
+fn digits(text: &str, count: usize) -> Option<i64> {
+    let all = text.len() == count && text.bytes().all(|byte| byte.is_ascii_digit());
+    all.then(|| text.parse().ok()).flatten()
+}
+
+const fn is_leap(year: i64) -> bool {
+    (year % 4 == 0 && year % 100 != 0) || year % 400 == 0
+}
+
+const fn days_of(year: i64, month: i64) -> i64 {
+    match month {
+        2 if is_leap(year) => 29,
+        2 => 28,
+        4 | 6 | 9 | 11 => 30,
+        _ => 31,
+    }
+}
+
+/// Days from 1970-01-01 to a date.
+fn days(year: i64, month: i64, day: i64) -> i64 {
+    let before = year - 1;
+    let of_years = before * 365 + before / 4 - before / 100 + before / 400;
+    // The same sum for 1970.
+    const EPOCH: i64 = 1969 * 365 + 1969 / 4 - 1969 / 100 + 1969 / 400;
+    let of_months: i64 = (1..month).map(|month| days_of(year, month)).sum();
+    of_years - EPOCH + of_months + day - 1
+}
+
+/// Milliseconds of a span such as `90s`, `1h30m` or `2d`, or of an ISO 8601 duration such as
+/// `PT1H30M` or `P2D`.
+pub(crate) fn span(text: &str) -> Option<i64> {
+    let (iso, rest) = match text.strip_prefix(['P', 'p']) {
+        Some(rest) => (true, rest),
+        None => (false, text),
+    };
+    let (mut ms, mut rest, mut of_day) = (0i64, rest, !iso);
+    if rest.is_empty() {
+        return None;
+    }
+    while !rest.is_empty() {
+        if let Some(time) = rest.strip_prefix(['T', 't']).filter(|time| iso && !time.is_empty()) {
+            (rest, of_day) = (time, true);
+            continue;
+        }
+        let digits = rest.find(|c: char| !c.is_ascii_digit())?;
+        let (number, tail) = rest.split_at(digits);
+        let letters = tail.find(|c: char| !c.is_ascii_alphabetic()).unwrap_or(tail.len());
+        let letters = if iso { letters.min(1) } else { letters };
+        let (unit, tail) = tail.split_at(letters);
+        let unit = unit_ms(unit, iso, of_day)?;
+        ms = ms.checked_add(number.parse::<i64>().ok()?.checked_mul(unit)?)?;
+        rest = tail;
+    }
+    Some(ms)
+}
+
+fn unit_ms(unit: &str, iso: bool, of_day: bool) -> Option<i64> {
+    match unit.to_ascii_lowercase().as_str() {
+        "w" => Some(7 * DAY_MS),
+        "d" => Some(DAY_MS),
+        "h" if of_day => Some(3_600_000),
+        "m" if of_day => Some(60_000),
+        "s" if of_day => Some(1000),
+        "ms" if !iso => Some(1),
+        _ => None,
+    }
+}
+
+/// A span for a person: its two largest units.
+pub(crate) fn spoken(ms: i64) -> String {
+    let seconds = ms / 1000;
+    let (days, hours) = (seconds / 86_400, seconds / 3600 % 24);
+    let (minutes, rest) = (seconds / 60 % 60, seconds % 60);
+    match (days, hours, minutes) {
+        (0, 0, 0) if ms.abs() < 1000 => format!("{ms}ms"),
+        (0, 0, 0) => format!("{rest}s"),
+        (0, 0, _) => format!("{minutes}m{rest}s"),
+        (0, _, _) => format!("{hours}h{minutes}m"),
+        _ => format!("{days}d{hours}h"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn spans_are_read_in_both_notations() {
+        let check =
+            |text: &str, expected: Option<i64>| assert_eq!(span(text), expected, "{text:?}");
+        check("90s", Some(90_000));
+        check("1h30m", Some(5_400_000));
+        check("2d", Some(2 * DAY_MS));
+        check("1w", Some(7 * DAY_MS));
+        check("250ms", Some(250));
+        check("PT1H", Some(3_600_000));
+        check("P1DT2H3M4S", Some(DAY_MS + 7_384_000));
+        check("P2W", Some(14 * DAY_MS));
+        check("0s", Some(0));
+        for text in ["", "P", "PT", "1", "h", "-1h", "1x", "P1H", "P1M", "PT1D1", "1h ", "1.5h"] {
+            check(text, None);
+        }
+        check("9999999999999w", None);
+    }
+
+    #[test]
+    fn spans_are_told_by_their_largest_units() {
+        let check = |ms: i64, expected: &str| assert_eq!(spoken(ms), expected);
+        check(0, "0ms");
+        check(999, "999ms");
+        check(12_500, "12s");
+        check(192_000, "3m12s");
+        check(7_500_000, "2h5m");
+        check(4 * DAY_MS + 3 * 3_600_000, "4d3h");
+    }
+}
