@@ -25,7 +25,7 @@ from checks.traffic import TrafficChecks
 CODECS = ("none", "gzip", "snappy", "lz4", "zstd")
 QUICK_CODECS = ("snappy", "zstd")
 CONSUMER_GROUP_HEARTBEAT = 68
-ALONGSIDE, AT_ONCE = ("churn-", "static-"), 4
+ALONGSIDE, AT_ONCE = ("churn-", "static-", "usurped-"), 4
 
 
 class Suite(RecordChecks, TopicChecks, ConfigChecks, OffsetChecks, TrafficChecks, ClusterChecks, GroupChecks, GroupToolChecks,
@@ -51,6 +51,9 @@ class Suite(RecordChecks, TopicChecks, ConfigChecks, OffsetChecks, TrafficChecks
             groups[f"churn-{family}"] = partial(self.churn, family, join)
             if static:
                 groups[f"static-{family}"] = partial(self.static, family, join)
+            # The consumer protocol refuses the later one; aiokafka takes its place back, and so it goes on.
+            if static and not family.endswith("-consumer") and family != "aiokafka":
+                groups[f"usurped-{family}"] = partial(self.usurped, family, join)
         return groups
 
 

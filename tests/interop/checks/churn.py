@@ -153,18 +153,15 @@ class ChurnChecks:
     def static(self, family, join):
         """A static member that comes back in time has what it had, and nobody else notices."""
 
-        def start(story, instance):
-            return story.join(instance=instance, session_ms=STATIC_SESSION_MS)
-
         def returns(story):
-            one, two = start(story, "one"), start(story, "two")
+            one, two = (story.join(instance=instance, session_ms=STATIC_SESSION_MS) for instance in ("one", "two"))
             story.shared()
             story.feed()
             story.all_read()
             had, quiet = set(one.owned), len(self.assignments(story, two))
             story.kill(one)
             story.feed()
-            again = start(story, "one")
+            again = story.join(instance="one", session_ms=STATIC_SESSION_MS)
             story.shared()
             story.all_read()
             if again.owned != had:
@@ -176,6 +173,29 @@ class ChurnChecks:
             story.check()
 
         self.told_story(f"static-{family}", join, 600, (("member-returns", returns),))
+
+    def usurped(self, family, join):
+        """Two static members that say they are the same: the later one is, and the earlier one is told."""
+
+        def usurped(story):
+            old = story.join(instance="one", session_ms=STATIC_SESSION_MS)
+            story.shared()
+            story.feed()
+            story.all_read()
+            story.members.remove(old)
+            story.history.gone(old.name)
+            new = story.join(instance="one", session_ms=STATIC_SESSION_MS)
+            try:
+                story.wait("taking its place", lambda: len(new.owned) == PARTITIONS)
+                story.wait("the end of the one before", lambda: old.trouble is not None or old.over.is_set())
+                story.feed()
+                story.all_read()
+            finally:
+                old.kill()
+            story.leave(new)
+            story.check()
+
+        self.told_story(f"usurped-{family}", join, 600, (("by-a-later-one", usurped),))
 
     @staticmethod
     def assignments(story, member):
