@@ -73,6 +73,9 @@ pub enum GroupAction {
     Out,
     /// Offsets of the group may expire from now on while it has no members.
     Expires,
+    /// Generations or epochs of the group may begin anew from now on whenever it has no members:
+    /// they do when its next members speak the other protocol.
+    Restarts,
     /// The group was deleted; nobody comes back to it before somebody joins or commits.
     Deleted,
     /// Whether the coordinator knows of the group.
@@ -103,6 +106,7 @@ pub(crate) struct Group {
     /// Counts what was observed.
     clock: u64,
     expires: bool,
+    restarts: bool,
     deleted: bool,
 }
 
@@ -220,6 +224,7 @@ impl Group {
             GroupAction::Alive => found.extend(self.on_alive(process)),
             GroupAction::Out => _ = self.within.remove(&process),
             GroupAction::Expires => self.expires = true,
+            GroupAction::Restarts => self.restarts = true,
             GroupAction::Deleted => {
                 self.forget();
                 self.deleted = true;
@@ -303,7 +308,8 @@ impl Group {
     fn lasts(&self, process: u64) -> bool {
         let within = self.within.get(&process);
         let member = within.is_some_and(|within| within.since < self.clock);
-        member || !self.expires && self.keys.values().any(|commits| commits.floor.is_some())
+        let begins = self.expires || self.restarts;
+        member || !begins && self.keys.values().any(|commits| commits.floor.is_some())
     }
 
     /// What was known of generations says nothing of those to come.
@@ -406,6 +412,8 @@ impl Group {
                 });
             }
             Some(_) => self.begin_again(),
+            // Others of its group would be in earlier epochs, if any.
+            None if epoch < self.newest() && !self.lasts(process) => self.begin_again(),
             None => {}
         }
         self.own(process, epoch, member, owned);

@@ -52,10 +52,13 @@ def answers(port):
 def api_keys(bootstrap):
     """The keys of the APIs that a broker says it has, by ApiVersions version 0."""
     host, port = bootstrap.rsplit(":", 1)
-    with socket.create_connection((host, int(port)), timeout=10) as connection:
-        connection.sendall(struct.pack(">ihhih", 10, 18, 0, 1, -1))
-        (size,) = struct.unpack(">i", exactly(connection, 4))
-        answer = exactly(connection, size)
+    try:
+        with socket.create_connection((host, int(port)), timeout=10) as connection:
+            connection.sendall(struct.pack(">ihhih", 10, 18, 0, 1, -1))
+            (size,) = struct.unpack(">i", exactly(connection, 4))
+            answer = exactly(connection, size)
+    except OSError as error:
+        raise BrokerError(f"no broker answers at {bootstrap}: {error}") from None
     _, error, count = struct.unpack_from(">ihi", answer)
     if error != 0:
         raise BrokerError(f"{bootstrap} answered ApiVersions with error {error}")
@@ -149,7 +152,7 @@ class Broker:
 
 
 # In the newer protocol a member that was killed is missed after a time that is the broker's to set: 45 s by default.
-SETTINGS = ("group.consumer.min.session.timeout.ms=15000", "group.consumer.session.timeout.ms=15000")
+SETTINGS = ("group.consumer.min.session.timeout.ms=20000", "group.consumer.session.timeout.ms=20000")
 
 
 def dohle(binary, port, directory, log):

@@ -34,6 +34,10 @@ class History:
             if event["event"] == "read":
                 self.seen[event["partition"]].update(range(event["first"], event["next"]))
 
+    def gone(self, member):
+        """From now on what it had is nobody's, whatever it believes itself."""
+        self.add(member, {"event": "gone", "at": time.time_ns() // 1000})
+
     def count(self):
         with self.lock:
             return sum(len(offsets) for offsets in self.seen.values())
@@ -60,7 +64,7 @@ class History:
                     owners[partition] = member
                     # Where it has to begin: not in front of what was confirmed by now.
                     position[member, partition] = None, committed.get(partition, 0)
-            elif kind in ("revoked", "killed", "left"):
+            elif kind in ("revoked", "gone", "left"):
                 for partition in event.get("partitions") or [p for p, owner in owners.items() if owner == member]:
                     if owners.get(partition) == member:
                         del owners[partition]
@@ -148,7 +152,7 @@ class Member:
             pass
         self.process.wait(10)
         self.over.wait(10)
-        self.history.add(self.name, {"event": "killed", "at": time.time_ns() // 1000})
+        self.history.gone(self.name)
         self.owned = set()
 
 

@@ -2,7 +2,7 @@
 
 A file of records is, for each: partition i32 (-1: the client chooses), offset i64, timestamp i64 (-1: none), key, value, the
 number of headers i32, and for each header its name and value. Byte strings are an i32 length (-1: null) and the bytes. All
-numbers are big-endian. Driver.java reads and writes the same.
+numbers are big-endian. Every driver reads and writes the same.
 """
 
 import random

@@ -289,6 +289,9 @@ fn a_partition_has_one_owner_in_an_epoch() {
         second: "b".to_owned(),
     };
     history().assigned(1, 2, "a", &[0]).assigned(2, 2, "b", &[0, 1]).finds(&[shared]);
+    // So does one whose members speak another protocol, when there is none left.
+    let other = || History::new().did(0, GroupAction::Restarts).assigned(1, 5, "a", &[0]);
+    other().committed(1, 5, 5).assigned(2, 1, "b", &[0]).committed(2, 1, 6).finds(&[]);
     // A group that nobody was in and that committed nothing begins anew.
     let empty = History::new().assigned(1, 1, "a", &[0]).did(1, GroupAction::Out);
     empty.assigned(2, 1, "b", &[0]).finds(&[]);

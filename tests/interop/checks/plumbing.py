@@ -40,7 +40,7 @@ class Plumbing:
         self.tools, self.java = Tools(bootstrap, directory), Java(bootstrap, directory)
         self.admin = self.confluent.admin()
         self.foreign = {driver.family: driver(bootstrap, directory) for driver in FOREIGN}
-        self.bootstrap = bootstrap
+        self.bootstrap, self.server = bootstrap, None
         self.passed, self.failed, self.counting = 0, 0, threading.Lock()
         # Names of their own, so that a broker which has been used before is as good as an empty one.
         self.tag = f"{os.getpid():x}{int(time.time()) & 0xFFFFFF:x}"

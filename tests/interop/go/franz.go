@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -160,6 +161,10 @@ func (f franz) membership(command Command) []kgo.Opt {
 // take tells what was read and commits it.
 func take(client *kgo.Client, fetches kgo.Fetches) error {
 	if err := fetches.Err0(); err != nil {
+		var session *kgo.ErrGroupSession
+		if errors.As(err, &session) && overtaken(session.Err) {
+			return nil // told, and tried again
+		}
 		return err
 	}
 	offsets := map[int32]int64{}
@@ -188,9 +193,13 @@ func take(client *kgo.Client, fetches kgo.Fetches) error {
 	return nil
 }
 
-// overtaken says that a rebalance was quicker than a commit: somebody reads these records again.
+// overtaken says that a rebalance was quicker than a commit, or that the broker was away: somebody reads these records again.
 func overtaken(err error) bool {
-	switch err {
+	var refused *kerr.Error
+	if !errors.As(err, &refused) || refused.Retriable {
+		return true
+	}
+	switch refused {
 	case kerr.IllegalGeneration, kerr.RebalanceInProgress, kerr.UnknownMemberID, kerr.StaleMemberEpoch:
 		return true
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"time"
 
 	"github.com/IBM/sarama"
@@ -140,8 +141,13 @@ func (s shopify) Join(command Command, leaving <-chan struct{}) error {
 	}()
 	for ctx.Err() == nil {
 		// Each generation of the group is one call.
-		if err := group.Consume(ctx, []string{command.Topic}, saramaMember{command.Topic}); err != nil && ctx.Err() == nil {
+		err := group.Consume(ctx, []string{command.Topic}, saramaMember{command.Topic})
+		if errors.Is(err, sarama.ErrFencedInstancedId) {
 			return err
+		}
+		if err != nil {
+			fmt.Fprintln(os.Stderr, time.Now(), err)
+			time.Sleep(200 * time.Millisecond) // the broker may be away
 		}
 	}
 	return group.Close()

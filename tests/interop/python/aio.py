@@ -9,7 +9,7 @@ from aiokafka import AIOKafkaConsumer, AIOKafkaProducer, ConsumerRebalanceListen
 from aiokafka.coordinator.assignors.range import RangePartitionAssignor
 from aiokafka.coordinator.assignors.roundrobin import RoundRobinPartitionAssignor
 from aiokafka.coordinator.assignors.sticky.sticky_assignor import StickyPartitionAssignor
-from aiokafka.errors import CommitFailedError, IllegalGenerationError, RebalanceInProgressError, UnknownMemberIdError
+from aiokafka.errors import CommitFailedError, IllegalGenerationError, KafkaError, RebalanceInProgressError, UnknownMemberIdError
 from records import Record, read_file, write_file
 
 BOOTSTRAP = sys.argv[1]
@@ -88,7 +88,9 @@ async def join(command):
                 try:
                     await consumer.commit(positions)
                     tell("committed", offsets={partition.partition: offset for partition, offset in positions.items()})
-                except OVERTAKEN as error:
+                except KafkaError as error:
+                    if not (error.retriable or isinstance(error, OVERTAKEN)):
+                        raise
                     tell("uncommitted", message=repr(error))
     finally:
         await consumer.stop()

@@ -96,10 +96,8 @@ impl Member {
 
     fn on_last_beat(&mut self, reader: Reader, plan: &Plan, fx: &mut Vec<ActorEffect>) {
         let left = answer::<ConsumerGroupHeartbeatRequest>(reader, wire::BEAT_VERSION);
-        if left.error_code == 0 {
-            self.ended = plan.finishing;
-            self.did(GroupAction::Out, fx);
-        }
+        self.ended = plan.finishing && left.error_code == 0;
+        self.did(GroupAction::Out, fx);
         self.leave_generation();
     }
 
@@ -107,10 +105,8 @@ impl Member {
         let left = answer::<LeaveGroupRequest>(reader, wire::LEAVE_VERSION);
         let codes = left.members.iter().map(|member| member.error_code);
         let mut codes = codes.chain([left.error_code]);
-        if codes.all(|code| code == 0) {
-            self.ended = plan.finishing;
-            self.did(GroupAction::Out, fx);
-        }
+        self.ended = plan.finishing && codes.all(|code| code == 0);
+        self.did(GroupAction::Out, fx);
         self.forget_member();
     }
 

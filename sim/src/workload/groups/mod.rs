@@ -142,6 +142,15 @@ impl Group {
         }
     }
 
+    fn tell_rules(&self, fx: &mut Vec<ActorEffect>) {
+        if self.plan.expires {
+            self.did(GroupAction::Expires, fx);
+        }
+        if self.plan.protocols == Protocols::Mixed {
+            self.did(GroupAction::Restarts, fx);
+        }
+    }
+
     fn did(&self, action: GroupAction, fx: &mut Vec<ActorEffect>) {
         did(0, Action::Group { group: self.plan.group.clone(), action }, fx);
     }
@@ -166,8 +175,8 @@ impl Actor for Group {
         match &input {
             ActorInput::Lost(lost) => self.on_lost(lost, fx),
             ActorInput::Finish => self.plan.finishing = true,
-            ActorInput::Start if self.plan.expires => self.did(GroupAction::Expires, fx),
-            ActorInput::Start | ActorInput::Tick | ActorInput::Opened(_) => {}
+            ActorInput::Start => self.tell_rules(fx),
+            ActorInput::Tick | ActorInput::Opened(_) => {}
             ActorInput::Frame(..) | ActorInput::Closed(_) => {}
         }
         for member in &mut self.members {

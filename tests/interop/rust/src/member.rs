@@ -11,12 +11,29 @@ use serde_json::{Value, json};
 
 use crate::{Outcome, config, leaving, say, text};
 
-/// What a commit meets when a rebalance was quicker: somebody reads these records again.
+/// What a commit meets when a rebalance was quicker, or the broker is away: somebody reads these records again.
 const OVERTAKEN: &[RDKafkaErrorCode] = &[
+    RDKafkaErrorCode::BrokerTransportFailure,
+    RDKafkaErrorCode::CoordinatorLoadInProgress,
+    RDKafkaErrorCode::CoordinatorNotAvailable,
+    RDKafkaErrorCode::NotCoordinator,
+    RDKafkaErrorCode::OperationTimedOut,
+    RDKafkaErrorCode::RequestTimedOut,
+    RDKafkaErrorCode::WaitingForCoordinator,
     RDKafkaErrorCode::IllegalGeneration,
     RDKafkaErrorCode::RebalanceInProgress,
     RDKafkaErrorCode::UnknownMemberId,
     RDKafkaErrorCode::NoOffset,
+];
+
+/// What reading meets while the broker is away: librdkafka goes on by itself.
+const AWAY: &[RDKafkaErrorCode] = &[
+    RDKafkaErrorCode::AllBrokersDown,
+    RDKafkaErrorCode::BrokerTransportFailure,
+    RDKafkaErrorCode::CoordinatorLoadInProgress,
+    RDKafkaErrorCode::CoordinatorNotAvailable,
+    RDKafkaErrorCode::NotCoordinator,
+    RDKafkaErrorCode::OperationTimedOut,
 ];
 
 struct Told;
@@ -89,7 +106,10 @@ fn step(consumer: &BaseConsumer<Told>, topic: &str) -> Outcome<()> {
     let mut patience = Duration::from_millis(100);
     for _ in 0..500 {
         let Some(message) = consumer.poll(patience) else { break };
-        let message = message?;
+        let message = match message {
+            Err(KafkaError::MessageConsumption(code)) if AWAY.contains(&code) => break,
+            message => message?,
+        };
         patience = Duration::ZERO;
         let (partition, offset) = (message.partition(), message.offset());
         let stretch = read.entry(partition).or_insert((offset, offset));
