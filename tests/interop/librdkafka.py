@@ -290,6 +290,7 @@ def main():
     if options.list:
         print("\n".join(name for run in runs for name in run.names()))
         return 0
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # through the finally below
     directory = Path(tempfile.mkdtemp(prefix="dohle-librdkafka-"))
     started, report, servers = time.monotonic(), Report(allowed, options.control), {}
     try:
