@@ -174,6 +174,7 @@ class Report:
     def __init__(self, allowed, control):
         self.allowed, self.control = allowed, control
         self.passed, self.failed, self.without = 0, 0, 0
+        self.names_logs = False
 
     def stale(self, outcome):
         return outcome.name in self.allowed and outcome.state == "passed" and not self.control
@@ -191,6 +192,7 @@ class Report:
         elif outcome.state != "passed":
             self.say("FAIL", f"{what} {outcome.state}: {outcome.reason} ({outcome.log})")
         elif before is not None and before.state != "passed":
+            self.names_logs = True
             self.say("ok", f"{what} alone; beside others {before.state}: {before.reason} ({before.log})")
         else:
             self.say("ok", what)
@@ -198,6 +200,7 @@ class Report:
     def say(self, verdict, line):
         self.passed += verdict == "ok"
         self.failed += verdict == "FAIL"
+        self.names_logs |= verdict == "FAIL"
         self.without += verdict == "without"
         print(f"{verdict} {line}", flush=True)
 
@@ -310,9 +313,9 @@ def main():
     finally:
         for server in servers.values():
             server.kill()
-    if not report.failed:
+    if not report.names_logs:
         shutil.rmtree(directory, ignore_errors=True)
-    logs = f", logs in {directory}" if report.failed else ""
+    logs = f", logs in {directory}" if report.names_logs else ""
     print(f"# {time.monotonic() - started:.0f} s, {report.without} not to be had on one plain node{logs}")
     print(f"{report.passed} passed, {report.failed} failed", flush=True)
     return 1 if report.failed else 0
