@@ -28,11 +28,9 @@ FIRST = (
     "0113_cooperative_rebalance:u_multiple_subscription_changes-without_callback",
     "0061_consumer_lag", "0055_producer_latency", "0089_max_poll_interval", "0091_max_poll_interval_timeout",
 )
-# What the suite's own clusters are configured with.
-SETTINGS = {
-    "default": {"num.partitions": 4},
-    "noautocreate": {"num.partitions": 4, "auto.create.topics.enable": "false"},
-}
+# How the brokers are configured, as far as tests see it.
+ALIKE = {"num.partitions": 4, "group.initial.rebalance.delay.ms": 100}  # without the delay, members do not begin together
+SETTINGS = {"default": ALIKE, "noautocreate": ALIKE | {"auto.create.topics.enable": "false"}}
 TOOLS = ("acls", "configs", "run-class", "topics")
 ROW = re.compile(r"^\|\S* ?(\d{4}_\w+) +\| +(\w+) \|", re.M)
 COLOUR = re.compile(r"\x1b\[[0-9;]*m")
