@@ -28,11 +28,9 @@ FIRST = (
     "0113_cooperative_rebalance:u_multiple_subscription_changes-without_callback",
     "0061_consumer_lag", "0055_producer_latency", "0089_max_poll_interval", "0091_max_poll_interval_timeout",
 )
-# What the suite's own clusters are configured with.
-SETTINGS = {
-    "default": {"num.partitions": 4},
-    "noautocreate": {"num.partitions": 4, "auto.create.topics.enable": "false"},
-}
+# How the brokers are configured, as far as tests see it.
+ALIKE = {"num.partitions": 4, "group.initial.rebalance.delay.ms": 100}  # without the delay, members do not begin together
+SETTINGS = {"default": ALIKE, "noautocreate": ALIKE | {"auto.create.topics.enable": "false"}}
 TOOLS = ("acls", "configs", "run-class", "topics")
 ROW = re.compile(r"^\|\S* ?(\d{4}_\w+) +\| +(\w+) \|", re.M)
 COLOUR = re.compile(r"\x1b\[[0-9;]*m")
@@ -174,6 +172,7 @@ class Report:
     def __init__(self, allowed, control):
         self.allowed, self.control = allowed, control
         self.passed, self.failed, self.without = 0, 0, 0
+        self.names_logs = False
 
     def stale(self, outcome):
         return outcome.name in self.allowed and outcome.state == "passed" and not self.control
@@ -191,6 +190,7 @@ class Report:
         elif outcome.state != "passed":
             self.say("FAIL", f"{what} {outcome.state}: {outcome.reason} ({outcome.log})")
         elif before is not None and before.state != "passed":
+            self.names_logs = True
             self.say("ok", f"{what} alone; beside others {before.state}: {before.reason} ({before.log})")
         else:
             self.say("ok", what)
@@ -198,6 +198,7 @@ class Report:
     def say(self, verdict, line):
         self.passed += verdict == "ok"
         self.failed += verdict == "FAIL"
+        self.names_logs |= verdict == "FAIL"
         self.without += verdict == "without"
         print(f"{verdict} {line}", flush=True)
 
@@ -290,6 +291,7 @@ def main():
     if options.list:
         print("\n".join(name for run in runs for name in run.names()))
         return 0
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # through the finally below
     directory = Path(tempfile.mkdtemp(prefix="dohle-librdkafka-"))
     started, report, servers = time.monotonic(), Report(allowed, options.control), {}
     try:
@@ -309,9 +311,9 @@ def main():
     finally:
         for server in servers.values():
             server.kill()
-    if not report.failed:
+    if not report.names_logs:
         shutil.rmtree(directory, ignore_errors=True)
-    logs = f", logs in {directory}" if report.failed else ""
+    logs = f", logs in {directory}" if report.names_logs else ""
     print(f"# {time.monotonic() - started:.0f} s, {report.without} not to be had on one plain node{logs}")
     print(f"{report.passed} passed, {report.failed} failed", flush=True)
     return 1 if report.failed else 0
