@@ -40,7 +40,7 @@ pub(super) struct Args {
     common: Common,
 }
 
-#[derive(clap::Args, Debug, Clone)]
+#[derive(clap::Args, Copy, Clone, Debug)]
 #[group(required = true, multiple = false)]
 struct To {
     /// To the first record.
@@ -269,13 +269,13 @@ mod tests {
         let check = |to: To, from: Option<i64>, timed: Option<i64>, expected: i64| {
             assert_eq!(to.offset((10, 90), from, timed), expected, "{to:?}");
         };
-        check(To { to_earliest: true, ..none.clone() }, Some(50), None, 10);
-        check(To { to_latest: true, ..none.clone() }, Some(50), None, 90);
-        check(To { to_offset: Some(33), ..none.clone() }, Some(50), None, 33);
-        check(To { shift_by: Some(-7), ..none.clone() }, Some(50), None, 43);
-        check(To { to_current: true, ..none.clone() }, Some(50), None, 50);
-        check(To { to_current: true, ..none.clone() }, None, None, 90);
-        check(To { to_datetime: Some(1), ..none.clone() }, None, Some(44), 44);
+        check(To { to_earliest: true, ..none }, Some(50), None, 10);
+        check(To { to_latest: true, ..none }, Some(50), None, 90);
+        check(To { to_offset: Some(33), ..none }, Some(50), None, 33);
+        check(To { shift_by: Some(-7), ..none }, Some(50), None, 43);
+        check(To { to_current: true, ..none }, Some(50), None, 50);
+        check(To { to_current: true, ..none }, None, None, 90);
+        check(To { to_datetime: Some(1), ..none }, None, Some(44), 44);
         check(To { by_duration: Some(1), ..none }, None, Some(-1), 90);
     }
 
