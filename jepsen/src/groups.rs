@@ -157,6 +157,8 @@ struct Commits {
 #[derive(Copy, Clone, Debug)]
 struct Sent {
     generation: i32,
+    /// That is the epoch in which the partition became the sender's.
+    term: bool,
     fate: Fate,
 }
 
@@ -439,11 +441,11 @@ impl Group {
         for (key, offset) in offsets {
             // Members may be in different epochs: what counts is since when the partition is theirs.
             let term = within.and_then(|within| within.terms.get(key)).copied();
-            let generation = term.unwrap_or(generation);
+            let (term, generation) = (term.is_some(), term.unwrap_or(generation));
             let commits = self.keys.entry(key.clone()).or_default();
             let last = commits.sent.last_key_value().map_or(i64::MIN, |(last, _)| *last);
             assert!(*offset > last, "offsets rise: {offset} of {key} after {last}");
-            commits.sent.insert(*offset, Sent { generation, fate: Fate::Open });
+            commits.sent.insert(*offset, Sent { generation, term, fate: Fate::Open });
         }
         if let Some(asked) = self.asked.get_mut(&process) {
             asked.commit = offsets.iter().cloned().collect();
@@ -452,8 +454,8 @@ impl Group {
 
     fn on_end(&mut self, process: u64, key: &Key, accepted: bool) -> Option<Anomaly> {
         let asked = self.asked.get(&process)?;
-        let known = asked.terms.get(key).copied().unwrap_or(asked.generation);
         let (offset, at) = (*asked.commit.get(key)?, asked.at);
+        let (newest, generation) = (asked.terms.get(key).copied(), asked.generation);
         let commits = self.keys.get_mut(key)?;
         let sent = commits.sent.get_mut(&offset)?;
         if !accepted {
@@ -461,6 +463,7 @@ impl Group {
             return None;
         }
         sent.fate = Fate::Past;
+        let known = if sent.term { newest.unwrap_or(i32::MIN) } else { generation };
         let generation = sent.generation;
         commits.rise(Some(offset), at);
         (generation < known).then(|| Anomaly::StaleCommit {
