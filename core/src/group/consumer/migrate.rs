@@ -165,7 +165,8 @@ impl ConsumerGroup {
         });
         Some(GroupValue {
             protocol_type: PROTOCOL_TYPE.into(),
-            generation: self.epoch.epoch,
+            // Its members go on in the generation that they know of until they are told to join.
+            generation: self.members.iter().map(|(_, member)| member.current.epoch).max()?,
             protocol: Some(Arc::clone(protocol)),
             leader: self.members.iter().next().map(|(id, _)| Arc::clone(id)),
             since: ctx.now.wall,
