@@ -34,7 +34,7 @@ mod listener;
 
 use std::collections::{BTreeMap, VecDeque};
 use std::fmt;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 use std::task::Waker;
 use std::time::Duration;
 
@@ -121,7 +121,8 @@ impl Client for Machine {
 /// [`Self::close`] to leave in an orderly way.
 pub struct Consumer<R: Runtime> {
     handle: ConsumerHandle<R>,
-    listener: Box<dyn RebalanceListener<R>>,
+    /// Never locked, only reached through `&mut`: listeners need not be shared between threads.
+    listener: Mutex<Box<dyn RebalanceListener<R>>>,
 }
 
 impl<R: Runtime> fmt::Debug for Consumer<R> {
@@ -161,7 +162,7 @@ impl<R: Runtime> Consumer<R> {
     ) -> Result<Self, ConfigError> {
         let machine = Machine::new(config, codecs, runtime.seed())?;
         let handle = ConsumerHandle { shell: Shell::start(runtime, machine) };
-        Ok(Self { handle, listener: Box::new(Deaf) })
+        Ok(Self { handle, listener: Mutex::new(Box::new(Deaf)) })
     }
 
     /// Commits, positions and offsets, for those who do not own the consumer.
@@ -212,7 +213,7 @@ impl<R: Runtime> Consumer<R> {
 
     /// Lets somebody hear of rebalances from now on.
     pub fn listen(&mut self, listener: impl RebalanceListener<R> + 'static) {
-        self.listener = Box::new(listener);
+        self.listener = Mutex::new(Box::new(listener));
     }
 
     /// Reads exactly these partitions from now on, whatever others read. A partition that is read
@@ -264,7 +265,8 @@ impl<R: Runtime> Consumer<R> {
     async fn turn(&mut self, max_records: usize) -> Polled {
         self.shell().input(Input::Poll { max_records });
         while let Some(rebalance) = self.next_rebalance() {
-            let (listener, handle) = (&mut self.listener, &self.handle);
+            let listener = self.listener.get_mut().expect("it is never locked");
+            let handle = &self.handle;
             match rebalance {
                 Rebalance::Assigned(parts) => {
                     let parts: Vec<TopicPartition> = parts.into_iter().collect();
