@@ -105,6 +105,8 @@ pub(crate) struct Group {
     terms: BTreeMap<Key, i32>,
     /// Counts what was observed.
     clock: u64,
+    /// Its coordinator assigns.
+    coordinated: bool,
     expires: bool,
     restarts: bool,
     deleted: bool,
@@ -200,7 +202,7 @@ impl Group {
                 found.extend(self.on_synced(process, *generation, member, owned));
             }
             GroupAction::Assigned { epoch, member, id, owned } => {
-                self.deleted = false;
+                (self.deleted, self.coordinated) = (false, true);
                 counts.generations += u64::from(!self.generations.contains_key(epoch));
                 found.extend(self.on_member(process, id));
                 found.extend(self.on_alive(process));
@@ -441,7 +443,11 @@ impl Group {
         for (key, offset) in offsets {
             // Members may be in different epochs: what counts is since when the partition is theirs.
             let term = within.and_then(|within| within.terms.get(key)).copied();
-            let (term, generation) = (term.is_some(), term.unwrap_or(generation));
+            let (term, generation) = match self.coordinated {
+                // Of what is not known it cannot be told that it is over.
+                true => (true, term.unwrap_or(i32::MAX)),
+                false => (false, generation),
+            };
             let commits = self.keys.entry(key.clone()).or_default();
             let last = commits.sent.last_key_value().map_or(i64::MIN, |(last, _)| *last);
             assert!(*offset > last, "offsets rise: {offset} of {key} after {last}");

@@ -218,3 +218,15 @@ fn a_poll_that_is_given_up_no_longer_counts_as_polling() {
         assert_eq!(desk.with(|broker| broker.groups.size()), 0);
     });
 }
+
+#[test]
+fn a_consumer_can_move_between_threads_and_be_looked_at_from_several() {
+    fn check<T: Send + Sync>(_: &T) {}
+    let desk = desk();
+    let mut consumer = consumer(&desk, GroupProtocol::Classic);
+    check(&consumer);
+    check(&consumer.handle());
+    fn check_future<T: Send>(_: &T) {}
+    check_future(&consumer.poll(WAIT));
+    check_future(&consumer.close(WAIT));
+}

@@ -258,7 +258,7 @@ impl Crowd {
                 world.input(Input::Call { token: Token(1), call: Call::Commit(None) });
             }),
             Event::Unsubscribe { member } => {
-                self.with(member, |world| world.input(Input::Unsubscribe))
+                self.with(member, |world| world.input(Input::Unsubscribe));
             }
             Event::Subscribe { member } => self.with(member, |world| {
                 world.input(Input::Subscribe(Subscription::to(["t"])));

@@ -34,7 +34,7 @@ mod listener;
 
 use std::collections::{BTreeMap, VecDeque};
 use std::fmt;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::task::Waker;
 use std::time::Duration;
 
@@ -121,7 +121,7 @@ impl Client for Machine {
 /// [`Self::close`] to leave in an orderly way.
 pub struct Consumer<R: Runtime> {
     handle: ConsumerHandle<R>,
-    /// Never contended; the lock lets references to a consumer cross threads.
+    /// Never locked, only reached through `&mut`: listeners need not be shared between threads.
     listener: Mutex<Box<dyn RebalanceListener<R>>>,
 }
 
@@ -265,7 +265,7 @@ impl<R: Runtime> Consumer<R> {
     async fn turn(&mut self, max_records: usize) -> Polled {
         self.shell().input(Input::Poll { max_records });
         while let Some(rebalance) = self.next_rebalance() {
-            let listener = self.listener.get_mut().unwrap_or_else(PoisonError::into_inner);
+            let listener = self.listener.get_mut().expect("it is never locked");
             let handle = &self.handle;
             match rebalance {
                 Rebalance::Assigned(parts) => {

@@ -107,7 +107,7 @@ impl Reads {
                         at,
                         generation,
                         outcome: Err(code),
-                    }))
+                    }));
                 }
                 For::Call(token, ..) => {
                     effects.push(GroupEffect::Done { token, result: Err(error.clone()) });
@@ -232,7 +232,7 @@ impl Group {
                     let outcome = offsets.get(&at).cloned();
                     let outcome = outcome.unwrap_or(Err(ErrorCode::UnknownServerError));
                     Found { at, generation, outcome }
-                }))
+                }));
             }
             For::Call(token, ..) => {
                 let each = offsets.into_iter().filter_map(|(at, one)| match one {

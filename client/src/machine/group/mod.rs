@@ -348,7 +348,8 @@ impl Group {
             Some(Subscription::Pattern(pattern)) => view
                 .topics
                 .iter()
-                .filter(|(_, topic)| !topic.partitions.is_empty() && !(topic.internal && exclude))
+                .filter(|(_, topic)| !topic.partitions.is_empty())
+                .filter(|(_, topic)| !topic.internal || !exclude)
                 .filter(|(name, _)| pattern.matches(name))
                 .map(|(name, _)| Arc::clone(name))
                 .collect(),
