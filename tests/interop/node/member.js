@@ -35,17 +35,21 @@ async function live(kafka, command, say, leaving) {
     partitionAssigners: [PartitionAssigners.roundRobin],
   })
   let mine = []
+  const revoked = () => {
+    if (mine.length > 0) tell(say, 'revoked', { partitions: mine })
+    mine = []
+  }
   const crashed = new Promise((_, reject) => {
-    consumer.on(consumer.events.CRASH, ({ payload }) => payload.restart || reject(payload.error))
+    consumer.on(consumer.events.CRASH, ({ payload }) => {
+      revoked() // if it starts again, then as a new member
+      payload.restart || reject(payload.error)
+    })
   })
   consumer.on(consumer.events.GROUP_JOIN, ({ payload }) => {
     mine = payload.memberAssignment[topic] || []
     tell(say, 'assigned', { partitions: mine })
   })
-  consumer.on(consumer.events.REBALANCING, () => {
-    tell(say, 'revoked', { partitions: mine })
-    mine = []
-  })
+  consumer.on(consumer.events.REBALANCING, revoked)
 
   await consumer.connect()
   await consumer.subscribe({ topics: [topic], fromBeginning: true })
