@@ -111,9 +111,14 @@ impl Shard {
         match loaded {
             Loaded::Working => {}
             Loaded::Done => {
+                let mut gone = Vec::new();
                 if let Some(ledger) = self.ledgers.held.get_mut(&slot) {
                     ledger.coordinator.begin(now);
                     self.ledgers.deadlines.set(slot, ledger.coordinator.deadline());
+                    gone = std::mem::take(&mut ledger.gone);
+                }
+                if !gone.is_empty() {
+                    self.step_ledger(now, slot, coordinator::Input::TopicsGone(gone), fx);
                 }
                 self.unpark(now, fx);
             }
@@ -161,7 +166,11 @@ impl Shard {
     pub(super) fn forget_topics(&mut self, now: Now, gone: &[Arc<str>], fx: &mut Fx<Effect>) {
         let slots: Vec<u32> = self.ledgers.held.keys().copied().collect();
         for slot in slots {
-            self.step_ledger(now, slot, coordinator::Input::TopicsGone(gone.to_vec()), fx);
+            match self.ledgers.held.get_mut(&slot) {
+                // What it is about to read may be of them.
+                Some(ledger) if ledger.is_loading() => ledger.gone.extend_from_slice(gone),
+                _ => self.step_ledger(now, slot, coordinator::Input::TopicsGone(gone.to_vec()), fx),
+            }
         }
     }
 

@@ -38,6 +38,8 @@ pub(super) struct Ledger {
     generation: u32,
     pub(super) coordinator: GroupCoordinator,
     loading: Option<Loading>,
+    /// Topics that were deleted while the log was being read.
+    pub(super) gone: Vec<Arc<str>>,
     waiting: VecDeque<(Offset, ReplyTo, Answer)>,
     load_buffer_size: u32,
     mutants: Mutants,
@@ -78,6 +80,7 @@ impl Ledger {
             generation,
             coordinator: GroupCoordinator::new(Arc::clone(settings), seed),
             loading: Some(Loading { next, upto, looking: None }),
+            gone: Vec::new(),
             waiting: VecDeque::new(),
             load_buffer_size: settings.load_buffer_size,
             mutants: settings.mutants,

@@ -164,6 +164,19 @@ fn the_initial_delay_is_a_deadline_of_the_shard() {
 }
 
 #[test]
+fn a_topic_deleted_while_the_log_is_read_is_forgotten_too() {
+    let mut world = coordinating();
+    world.ask(1, commit_of(7));
+    let checkpoints = world.stop();
+    world.held = Some(What::Load);
+    world.restart(checkpoints);
+    world.drop_topic("t");
+    world.publish();
+    world.release();
+    assert_eq!(world.fetched(), None);
+}
+
+#[test]
 fn offsets_of_a_deleted_topic_are_forgotten() {
     let mut world = coordinating();
     world.ask(1, commit_of(7));
