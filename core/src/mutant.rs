@@ -38,11 +38,17 @@ pub enum Mutant {
     OffsetsExpireInRebalance,
     /// Offsets whose records name no time of expiry expired long ago (KAFKA-8069; breaks G4).
     MissingExpiryIsPast,
+    /// A member takes on an epoch before it has given up its partitions (KAFKA-19974; breaks G1).
+    EpochBeforeRevocation,
+    /// A partition is given away that somebody still owns (breaks G1).
+    OwnedPartitionGiven,
+    /// Members may take for ever to give up partitions (breaks G10).
+    NoRevocationTimeout,
 }
 
 impl Mutant {
     /// Every planted bug there is.
-    pub const ALL: [Self; 14] = [
+    pub const ALL: [Self; 17] = [
         Self::NoTornTailCheck,
         Self::NoSequenceCheck,
         Self::AckBeforeCompletion,
@@ -57,6 +63,9 @@ impl Mutant {
         Self::NoJoinTimeout,
         Self::OffsetsExpireInRebalance,
         Self::MissingExpiryIsPast,
+        Self::EpochBeforeRevocation,
+        Self::OwnedPartitionGiven,
+        Self::NoRevocationTimeout,
     ];
 
     /// Its name on the command line.
@@ -77,6 +86,9 @@ impl Mutant {
             Self::NoJoinTimeout => "no-join-timeout",
             Self::OffsetsExpireInRebalance => "offsets-expire-in-rebalance",
             Self::MissingExpiryIsPast => "missing-expiry-is-past",
+            Self::EpochBeforeRevocation => "epoch-before-revocation",
+            Self::OwnedPartitionGiven => "owned-partition-given",
+            Self::NoRevocationTimeout => "no-revocation-timeout",
         }
     }
 }

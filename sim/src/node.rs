@@ -13,8 +13,9 @@ use std::sync::Arc;
 use bytes::Bytes;
 use dohle_core::config::broker::BrokerConfig;
 use dohle_core::control::{self, Control, ControlSettings, FreshIds};
-use dohle_core::disk::{DiskOp, IoDone};
+use dohle_core::disk::{DiskOp, FilePath, IoDone};
 use dohle_core::fx::Fx;
+use dohle_core::group::place::OFFSETS_TOPIC;
 use dohle_core::image::Image;
 use dohle_core::mail::{SessionId, ShardId, ToControl, ToSession, ToShard};
 use dohle_core::mutant::Mutants;
@@ -78,6 +79,8 @@ pub enum NodeEffect {
     Read(SessionId, bool),
     /// Close a connection.
     Close(SessionId, CloseReason),
+    /// A coordinator writes.
+    Coordinates(Bytes),
     /// Clients may connect.
     Ready,
     /// The process ended of itself.
@@ -470,6 +473,11 @@ impl Node {
             kernel.digest.word(*position);
             data.iter().for_each(|part| kernel.digest.bytes(part));
         }
+        if let DiskOp::Write { file, data, .. } = &op
+            && self.disk.path_of(*file).is_some_and(is_log_of_groups)
+        {
+            self.effects.push(NodeEffect::Coordinates(data.concat().into()));
+        }
         let number = match unit {
             UnitId::Control => 0,
             UnitId::Shard(id) => id + 1,
@@ -492,6 +500,11 @@ impl Node {
             kernel.at(time, Event::Node(self.index, self.life, NodeEvent::Tick(unit)));
         }
     }
+}
+
+/// Whether a file holds what coordinators of groups write.
+fn is_log_of_groups(path: &FilePath) -> bool {
+    path.path.starts_with(OFFSETS_TOPIC) && path.path.ends_with(".log")
 }
 
 impl Process {

@@ -16,7 +16,7 @@ use crate::disk::SimDisk;
 use crate::fault::{Fault, Nemesis};
 use crate::node::{Node, NodeSettings};
 use crate::oracle::{Oracles, Violation};
-use crate::swarm::{GroupShape, Swarm, TopicShape};
+use crate::swarm::{GroupShape, Protocols, Swarm, TopicShape};
 use crate::workload::{Changes, Errand, Group, Kind, Reader, Setup, Task, Writer};
 use crate::world::{Event, Halt, World};
 
@@ -257,6 +257,9 @@ impl Gates {
             ("recoveries_compared", (1, armed.recoveries)),
             ("logs_replayed", (1, armed.replays)),
         ]);
+        if swarm.groups.is_some_and(|groups| groups.protocols == Protocols::Consumer) {
+            counts.insert("assignments_audited", (3, world.oracles.owners.looked_at));
+        }
         if swarm.groups.is_some() {
             counts.extend([
                 ("commits", (COMMITS_MIN, history.commits)),

@@ -211,6 +211,7 @@ impl World {
     }
 
     fn on_boot(&mut self, node: usize) -> Result<(), Violation> {
+        self.oracles.owners.restart();
         self.nodes[node].boot(&mut self.kernel);
         let life = self.nodes[node].life;
         self.kernel.after(LIFECYCLE_LIMIT, Event::Overdue(node, life, Lifecycle::Serving));
@@ -257,6 +258,7 @@ impl World {
                     self.nodes[node].hang_up(&mut self.kernel, session);
                     self.oracles.tap.hang_up(ConnId(session.0));
                 }
+                NodeEffect::Coordinates(bytes) => self.oracles.owners.on_written(bytes)?,
                 NodeEffect::Ready => self.on_ready(node)?,
                 NodeEffect::Stopped => self.on_stopped(node)?,
                 NodeEffect::Fatal(why) => return Err(Violation::new("fatal", why)),

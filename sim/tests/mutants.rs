@@ -56,4 +56,7 @@ found! {
     members_that_never_join: NoJoinTimeout,
     offsets_that_expire_in_a_rebalance: OffsetsExpireInRebalance,
     offsets_without_expiry_that_expire: MissingExpiryIsPast,
+    an_epoch_taken_on_too_early: EpochBeforeRevocation,
+    a_partition_given_twice: OwnedPartitionGiven,
+    members_that_give_nothing_up: NoRevocationTimeout,
 }

@@ -10,6 +10,7 @@
 //! A violation names the property of the project's list of invariants, or the anomaly.
 
 mod disk_log;
+mod owners;
 mod recovery;
 mod replay;
 mod tap;
@@ -21,6 +22,7 @@ use dohle_core::disk::FilePath;
 use dohle_jepsen::{Checker, Counts, Op};
 use serde::{Deserialize, Serialize};
 
+pub use self::owners::Owners;
 pub use self::recovery::Loss;
 pub use self::tap::Tap;
 
@@ -59,6 +61,8 @@ pub struct Armed {
 pub struct Oracles {
     /// On the wire.
     pub tap: Tap,
+    /// On what coordinators write.
+    pub owners: Owners,
     /// How much was looked at.
     pub armed: Armed,
     history: Checker,
@@ -75,6 +79,7 @@ impl Oracles {
     pub fn new(fsync: bool) -> Self {
         Self {
             tap: Tap::default(),
+            owners: Owners::default(),
             armed: Armed::default(),
             history: Checker::new(),
             before: None,

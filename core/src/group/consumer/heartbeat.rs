@@ -16,6 +16,7 @@ use crate::group::notes::named;
 use crate::group::record::{AboutMember, Current, MemberState, Owned};
 use crate::group::{Ctx, Group, Kind};
 use crate::mail::ReplyTo;
+use crate::mutant::Mutant;
 
 use crate::group::request::Answer;
 
@@ -377,15 +378,19 @@ impl ConsumerGroup {
         let subscribed = self.reads(&member.about, ctx.topics);
         let target = self.targets.get(id).unwrap_or(&none);
         let epoch = self.target_epoch;
-        let goal = Goal { epoch, target, subscribed: &subscribed, changed, owned };
+        let mutants = ctx.settings.mutants;
+        let goal = Goal { epoch, target, subscribed: &subscribed, changed, owned, mutants };
         let was = &member.current;
-        let is = next(was, &goal, |part| self.owners.contains_key(part));
+        let blind = mutants.has(Mutant::OwnedPartitionGiven);
+        let is = next(was, &goal, |part| !blind && self.owners.contains_key(part));
         if *was == is {
             return false;
         }
         let news = !same_parts(&was.assigned, &is.assigned);
         self.write(Fact::Current(Arc::clone(id), Some(is)), out);
-        self.limit_revocation(id, ctx.now);
+        if !mutants.has(Mutant::NoRevocationTimeout) {
+            self.limit_revocation(id, ctx.now);
+        }
         news
     }
 

@@ -11,6 +11,7 @@ use dohle_wire::id::TopicId;
 
 use crate::group::record::{Current, MemberState, Owned};
 use crate::group::topics::Part;
+use crate::mutant::{Mutant, Mutants};
 
 /// What a member's step depends on.
 pub(super) struct Goal<'a> {
@@ -24,6 +25,8 @@ pub(super) struct Goal<'a> {
     pub(super) changed: bool,
     /// What it says that it owns; nothing said means: what it was given.
     pub(super) owned: Option<&'a BTreeSet<Part>>,
+    /// Planted bugs.
+    pub(super) mutants: Mutants,
 }
 
 impl Goal<'_> {
@@ -68,7 +71,9 @@ fn advanced(now: &Current, goal: &Goal<'_>, has_owner: impl Fn(&Part) -> bool) -
     let stays = |part: &Part| goal.target.contains(part) && goal.subscribed.contains(&part.0);
     let (kept, dropped) = split(&now.assigned, stays);
     if !dropped.is_empty() && goal.still_owns_one_of(&dropped) {
-        return moved(now, now.epoch, MemberState::Unrevoked, kept, dropped);
+        let early = goal.mutants.has(Mutant::EpochBeforeRevocation);
+        let epoch = if early { goal.epoch } else { now.epoch };
+        return moved(now, epoch, MemberState::Unrevoked, kept, dropped);
     }
     // What it has given up itself is free, though it is still written that it owns it.
     let is_free = |part: &Part| !has_owner(part) || now.revoking.contains_key(part);

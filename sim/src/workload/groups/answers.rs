@@ -140,6 +140,7 @@ impl Member {
 
     /// Whether there was no error; otherwise decides how to go on.
     pub(super) fn is_well(&mut self, code: i16, fx: &mut Vec<ActorEffect>) -> bool {
+        self.slow = false;
         match ErrorCode::from(code) {
             ErrorCode::None => return true,
             code if self.is_fenced(code, fx) => {}
@@ -155,7 +156,7 @@ impl Member {
             ErrorCode::IllegalGeneration | ErrorCode::RebalanceInProgress => {
                 self.leave_generation();
             }
-            _ => self.found = false,
+            _ => (self.found, self.slow) = (false, true),
         }
         fx.push(ActorEffect::Note(format!("member{}: error {code}", self.process)));
         false

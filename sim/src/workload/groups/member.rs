@@ -64,6 +64,8 @@ pub(super) struct Member {
     /// It has fetched what is committed since its connection stands.
     pub(super) read: bool,
     pub(super) ask: Option<Ask>,
+    /// Its coordinator could not answer: it takes its time.
+    pub(super) slow: bool,
     /// It has nothing left to do.
     pub(super) ended: bool,
     next: Option<Instant>,
@@ -94,6 +96,7 @@ impl Member {
             found: false,
             read: false,
             ask: None,
+            slow: false,
             ended: false,
             next: None,
         }
@@ -145,7 +148,7 @@ impl Member {
 
     fn pause(&self, choices: &mut Choices) -> u64 {
         let under_way = !self.found || !self.read || matches!(self.stage, Stage::Joined(_));
-        let typical = if under_way { MS } else { PAUSE };
+        let typical = if under_way && !self.slow { MS } else { PAUSE };
         choices.heavy(Stream::Workload, "member-pause", typical).min(4 * PAUSE)
     }
 
