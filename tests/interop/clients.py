@@ -200,19 +200,41 @@ class Confluent:
 
 
 class Tools:
-    def __init__(self, bootstrap, directory):
-        self.bootstrap, self.directory = bootstrap, Path(directory)
+    # These are called so often that the start of a JVM for each would be most of the time.
+    IN_DRIVER = {
+        "broker-api-versions": "BrokerApiVersionsCommand", "cluster": "ClusterTool", "configs": "ConfigCommand",
+        "consumer-groups": "consumer.group.ConsumerGroupCommand", "delete-records": "DeleteRecordsCommand",
+        "get-offsets": "GetOffsetShell", "log-dirs": "LogDirsCommand", "topics": "TopicCommand",
+    }
 
-    def run(self, tool, *args, stdin=b"", check=True, timeout=PATIENCE, after=False):
+    def __init__(self, bootstrap, directory, java):
+        self.bootstrap, self.directory, self.java = bootstrap, Path(directory), java
+
+    def run(self, tool, *args, check=True, after=False):
         """`after`: the tool has verbs, and options only behind the verb."""
-        done = subprocess.run(self.command(tool, *args, after=after), input=stdin, capture_output=True, timeout=timeout)
+        if tool not in self.IN_DRIVER:
+            return self.process(tool, *args, check=check)
+        args = [*args, *self.server()] if after else [*self.server(), *args]
+        answer = self.java.call("tool", **{"class": f"org.apache.kafka.tools.{self.IN_DRIVER[tool]}"}, args=args)
+        output = answer["stdout"].encode(), answer["stderr"].encode()
+        return self.checked(tool, subprocess.CompletedProcess(args, answer["status"], *output), check)
+
+    def process(self, tool, *args, stdin=b"", check=True, timeout=PATIENCE):
+        """The tool as people run it."""
+        done = subprocess.run(self.command(tool, *args), input=stdin, capture_output=True, timeout=timeout)
+        return self.checked(tool, done, check)
+
+    @staticmethod
+    def checked(tool, done, check):
         if check and done.returncode != 0:
-            raise ClientError(f"{tool} {' '.join(args)} exited with {done.returncode}: {telling_line(done)}")
+            raise ClientError(f"{tool} {' '.join(done.args)} exited with {done.returncode}: {telling_line(done)}")
         return done
 
-    def command(self, tool, *args, after=False):
-        server = ["--bootstrap-server", self.bootstrap]
-        return [str(ORACLE / "kafka"), tool, *([*args, *server] if after else [*server, *args])]
+    def server(self):
+        return ["--bootstrap-server", self.bootstrap]
+
+    def command(self, tool, *args):
+        return [str(ORACLE / "kafka"), tool, *self.server(), *args]
 
     def refused(self, expected, tool, *args):
         """The tool must fail, and say why with the expected word."""
@@ -240,7 +262,7 @@ class Tools:
         args += ["--request-timeout-ms", "20000"]
         for setting in client_config:
             args += ["--command-property", setting]
-        done = self.run("console-producer", *args, stdin=b"".join(lines))
+        done = self.process("console-producer", *args, stdin=b"".join(lines))
         if b"ERROR" in done.stderr or b"Exception" in done.stderr:
             raise ClientError(f"console-producer: {telling_line(done)}")
 

@@ -75,6 +75,11 @@ class Story:
     def all_read(self):
         self.wait("reading everything", lambda: self.history.count() >= sum(self.ends.values()))
 
+    def all_committed(self):
+        """A rebalance may be quicker than a commit, which is tried again then: a member is not told to leave before."""
+        self.all_read()
+        self.wait("committing everything", lambda: self.suite.committed(self.group, self.topic) == self.ends)
+
     def check(self):
         self.history.check(self.ends)
         self.suite.expect_committed(self.group, self.topic, self.ends)
@@ -82,6 +87,7 @@ class Story:
     def end(self):
         for member in self.members:
             member.kill()
+        self.history.keep(self.suite.directory / f"{self.name}.events")
 
 
 class ChurnChecks:
@@ -132,7 +138,7 @@ class ChurnChecks:
             story.feed()
             story.kill(story.members[0])
             story.shared()
-            story.all_read()
+            story.all_committed()
             for member in list(story.members):
                 story.leave(member)
             story.check()
@@ -142,7 +148,7 @@ class ChurnChecks:
             last = story.join()
             story.shared()
             story.feed()
-            story.all_read()
+            story.all_committed()
             story.leave(last)
             story.check()
             new = story.history.count() - read
@@ -168,6 +174,7 @@ class ChurnChecks:
             again = story.join(instance="one", session_ms=STATIC_SESSION_MS)
             story.shared()
             story.all_read()
+            story.all_committed()
             if again.owned != had:
                 raise Mismatch(f"it has {sorted(again.owned)} after its return, it had {sorted(had)}")
             if len(self.assignments(story, two)) != quiet:
@@ -193,7 +200,7 @@ class ChurnChecks:
                 story.wait("taking its place", lambda: len(new.owned) == PARTITIONS)
                 story.wait("the end of the one before", lambda: old.trouble is not None or old.over.is_set())
                 story.feed()
-                story.all_read()
+                story.all_committed()
             finally:
                 old.kill()
             story.leave(new)

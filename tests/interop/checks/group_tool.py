@@ -12,7 +12,6 @@ from checks.groups import PARTITIONS, ConfluentMember, Readers
 from checks.plumbing import expect, expect_equal
 from records import Mismatch, Record
 
-COMMAND = "org.apache.kafka.tools.consumer.group.ConsumerGroupCommand"
 ALL = range(PARTITIONS)
 PER_PARTITION = 100
 
@@ -43,9 +42,9 @@ class Tool:
 
     def run(self, *args, status=0):
         """What the tool says on both streams."""
-        answer = self.suite.java.call("tool", **{"class": COMMAND}, args=["--bootstrap-server", self.suite.bootstrap, *args])
-        text = answer["stdout"] + answer["stderr"]
-        expect_equal(status, answer["status"], f"exit code of {' '.join(args)}, which said {text[:300]!r}")
+        done = self.suite.tools.run("consumer-groups", *args, check=False)
+        text = (done.stdout + done.stderr).decode()
+        expect_equal(status, done.returncode, f"exit code of {' '.join(args)}, which said {text[:300]!r}")
         return text
 
     def rows(self, *args):
@@ -291,6 +290,6 @@ def validates_regex(tool):
 
 
 def process(tool):
-    text = tool.suite.tools.run("consumer-groups", "--describe", "--group", tool.live, "--members").stdout.decode()
+    text = tool.suite.tools.process("consumer-groups", "--describe", "--group", tool.live, "--members").stdout.decode()
     if "interop-confluent-consumer" not in text:
         raise Mismatch(f"the member is not described: {text}")

@@ -37,7 +37,8 @@ class Plumbing:
     def __init__(self, bootstrap, count, codecs, directory):
         self.count, self.codecs, self.directory = count, codecs, Path(directory)
         self.kcat, self.confluent = Kcat(bootstrap), Confluent(bootstrap, directory)
-        self.tools, self.java = Tools(bootstrap, directory), Java(bootstrap, directory)
+        self.java = Java(bootstrap, directory)
+        self.tools = Tools(bootstrap, directory, self.java)
         self.admin = self.confluent.admin()
         self.foreign = {driver.family: driver(bootstrap, directory) for driver in FOREIGN}
         self.bootstrap, self.server = bootstrap, None

@@ -38,7 +38,7 @@ class RestartChecks:
     @staticmethod
     def goes_on(story):
         story.feed()
-        story.all_read()
+        story.all_committed()
         for member in list(story.members):
             story.leave(member)
         story.check()

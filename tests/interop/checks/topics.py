@@ -45,7 +45,7 @@ class TopicChecks:
                 expect_equal((node, node, node), (row["Leader"], row["Replicas"], row["Isr"]), f"Leader, Replicas, Isr of {row}")
 
         def listed():
-            names = self.tools.run("topics", "--list").stdout.decode().split()
+            names = self.tools.process("topics", "--list").stdout.decode().split()
             expect(topic in names, f"{topic} is not in the list {names[:20]}")
 
         def increase():

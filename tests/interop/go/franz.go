@@ -4,10 +4,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
+	"sync"
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kgo"
+	"github.com/twmb/franz-go/pkg/kmsg"
 )
 
 // franz is franz-go.
@@ -109,31 +113,55 @@ func (f franz) Consume(command Command) ([]Record, error) {
 	return records, nil
 }
 
+// franzMember reads and commits, each as often as it takes.
+type franzMember struct {
+	*kgo.Client
+	command Command
+	lock    sync.Mutex
+	pending map[int32]kgo.EpochOffset // positions that no commit has confirmed yet
+}
+
 func (f franz) Join(command Command, leaving <-chan struct{}) error {
-	client, err := f.client(f.membership(command)...)
+	member := &franzMember{command: command, pending: map[int32]kgo.EpochOffset{}}
+	client, err := f.client(f.membership(member)...)
 	if err != nil {
 		return err
 	}
-	ctx, cancel := context.WithCancel(context.Background())
-	go func() {
-		<-leaving
-		cancel()
-	}()
-	for ctx.Err() == nil {
-		fetches := client.PollRecords(ctx, 500)
-		if err := take(client, fetches); err != nil && ctx.Err() == nil {
+	member.Client = client
+	defer client.CloseAllowingRebalance()
+	for {
+		select {
+		case <-leaving:
+			return nil
+		default:
+		}
+		if err := member.step(); err != nil {
 			return err
 		}
-		client.AllowRebalance()
 	}
-	client.CloseAllowingRebalance()
-	return nil
 }
 
-func (f franz) membership(command Command) []kgo.Opt {
+func (m *franzMember) step() error {
+	ctx, cancel := context.WithTimeout(context.Background(), 100*time.Millisecond)
+	defer cancel()
+	defer m.AllowRebalance()
+	fetches := m.PollRecords(ctx, 500)
+	var session *kgo.ErrGroupSession
+	err := fetches.Err0()
+	told := errors.As(err, &session) && overtaken(session.Err) // and tried again
+	if err != nil && !told && !errors.Is(err, context.DeadlineExceeded) {
+		return err
+	}
+	m.take(fetches)
+	return m.commit()
+}
+
+func (f franz) membership(member *franzMember) []kgo.Opt {
+	command := member.command
 	told := func(event string) func(context.Context, *kgo.Client, map[string][]int32) {
 		return func(_ context.Context, _ *kgo.Client, partitions map[string][]int32) {
 			if mine := partitions[command.Topic]; len(mine) > 0 {
+				member.forget(mine)
 				tell(event, map[string]any{"partitions": mine})
 			}
 		}
@@ -158,37 +186,67 @@ func (f franz) membership(command Command) []kgo.Opt {
 	return options
 }
 
-// take tells what was read and commits it.
-func take(client *kgo.Client, fetches kgo.Fetches) error {
-	if err := fetches.Err0(); err != nil {
-		var session *kgo.ErrGroupSession
-		if errors.As(err, &session) && overtaken(session.Err) {
-			return nil // told, and tried again
-		}
-		return err
+func (m *franzMember) positions() map[int32]kgo.EpochOffset {
+	m.lock.Lock()
+	defer m.lock.Unlock()
+	return maps.Clone(m.pending)
+}
+
+// forget is for partitions that somebody else has now, or that it has from where others left them.
+func (m *franzMember) forget(partitions []int32) {
+	m.lock.Lock()
+	defer m.lock.Unlock()
+	for _, partition := range partitions {
+		delete(m.pending, partition)
 	}
-	offsets := map[int32]int64{}
+}
+
+// take tells what was read.
+func (m *franzMember) take(fetches kgo.Fetches) {
+	m.lock.Lock()
+	defer m.lock.Unlock()
 	fetches.EachPartition(func(part kgo.FetchTopicPartition) {
 		stretch := stretch{partition: part.Partition}
 		for _, record := range part.Records {
 			stretch.add(record.Offset)
+			m.pending[part.Partition] = kgo.EpochOffset{Epoch: record.LeaderEpoch, Offset: record.Offset + 1}
 		}
-		if stretch.end() {
-			offsets[part.Partition] = stretch.next
-		}
+		stretch.end()
 	})
-	if len(offsets) == 0 {
+}
+
+func (m *franzMember) commit() error {
+	positions := m.positions()
+	if len(positions) == 0 {
 		return nil
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
-	if err := client.CommitRecords(ctx, fetches.Records()...); err != nil {
-		if !overtaken(err) {
-			return err
-		}
-		tell("uncommitted", map[string]any{"message": err.Error()})
+	var failed error
+	m.CommitOffsetsSync(ctx, map[string]map[int32]kgo.EpochOffset{m.command.Topic: positions},
+		func(_ *kgo.Client, _ *kmsg.OffsetCommitRequest, answer *kmsg.OffsetCommitResponse, err error) {
+			failed = err
+			if err != nil {
+				return
+			}
+			for _, topic := range answer.Topics {
+				for _, part := range topic.Partitions {
+					failed = errors.Join(failed, kerr.ErrorForCode(part.ErrorCode))
+				}
+			}
+		})
+	if failed != nil && !overtaken(failed) {
+		return failed
+	}
+	if failed != nil {
+		tell("uncommitted", map[string]any{"message": failed.Error()})
 		return nil
 	}
+	offsets := map[int32]int64{}
+	for partition, position := range positions {
+		offsets[partition] = position.Offset
+	}
+	m.forget(slices.Collect(maps.Keys(positions)))
 	tell("committed", map[string]any{"offsets": offsets})
 	return nil
 }

@@ -31,6 +31,8 @@ public class GroupMember implements ConsumerRebalanceListener {
 
     private final PrintStream events;
     private final JsonNode command;
+    /** Positions that no commit has confirmed yet. */
+    private final Map<TopicPartition, OffsetAndMetadata> pending = new HashMap<>();
 
     GroupMember(PrintStream events, JsonNode command) {
         this.events = events;
@@ -96,24 +98,28 @@ public class GroupMember implements ConsumerRebalanceListener {
                 new KafkaConsumer<>(config(bootstrap), new ByteArrayDeserializer(), new ByteArrayDeserializer())) {
             consumer.subscribe(List.of(command.get("topic").asText()), this);
             while (!leaving.get()) {
-                ConsumerRecords<byte[], byte[]> records = consumer.poll(Duration.ofMillis(100));
-                Map<TopicPartition, OffsetAndMetadata> positions = new HashMap<>();
-                for (TopicPartition partition : records.partitions()) {
-                    long next = tellRead(partition.partition(), records.records(partition));
-                    positions.put(partition, new OffsetAndMetadata(next));
-                }
-                if (!positions.isEmpty()) {
-                    commit(consumer, positions);
-                }
+                step(consumer);
             }
+        }
+    }
+
+    private void step(KafkaConsumer<byte[], byte[]> consumer) {
+        ConsumerRecords<byte[], byte[]> records = consumer.poll(Duration.ofMillis(100));
+        for (TopicPartition partition : records.partitions()) {
+            long next = tellRead(partition.partition(), records.records(partition));
+            pending.put(partition, new OffsetAndMetadata(next));
+        }
+        if (!pending.isEmpty()) {
+            commit(consumer, Map.copyOf(pending));
         }
     }
 
     private void commit(KafkaConsumer<byte[], byte[]> consumer, Map<TopicPartition, OffsetAndMetadata> positions) {
         try {
             consumer.commitSync(positions);
+            pending.keySet().removeAll(positions.keySet());
         } catch (CommitFailedException | RebalanceInProgressException e) {
-            // A rebalance was quicker: somebody reads these records again.
+            // A rebalance was quicker.
             tell("uncommitted", JSON.createObjectNode().put("message", e.toString()));
             return;
         }
@@ -151,12 +157,13 @@ public class GroupMember implements ConsumerRebalanceListener {
 
     @Override
     public void onPartitionsAssigned(Collection<TopicPartition> partitions) {
+        pending.keySet().removeAll(partitions);
         tellPartitions("assigned", partitions);
     }
 
     @Override
     public void onPartitionsRevoked(Collection<TopicPartition> partitions) {
-        // Whatever was read was committed right behind it.
+        pending.keySet().removeAll(partitions);
         tellPartitions("revoked", partitions);
     }
 }

@@ -10,13 +10,8 @@ import org.apache.kafka.common.utils.internals.Exit;
 
 /** The main method of one of Apache Kafka's tools, without the start of a JVM for each call. */
 class Tool {
-    /** What the tool would have ended its process with. */
+    /** Ends the tool instead of the process. Some tools catch it like any failure of theirs: the first status counts. */
     private static class Ended extends RuntimeException {
-        private final int status;
-
-        Ended(int status) {
-            this.status = status;
-        }
     }
 
     private Tool() {
@@ -29,13 +24,16 @@ class Tool {
         ByteArrayOutputStream complained = new ByteArrayOutputStream();
         PrintStream out = System.out;
         PrintStream err = System.err;
+        List<Integer> ended = new ArrayList<>();
         Exit.setExitProcedure((status, message) -> {
-            throw new Ended(status);
+            ended.add(status);
+            throw new Ended();
         });
         try {
             System.setOut(new PrintStream(said, true, StandardCharsets.UTF_8));
             System.setErr(new PrintStream(complained, true, StandardCharsets.UTF_8));
-            answer.put("status", status(command.get("class").asText(), args));
+            int status = status(command.get("class").asText(), args);
+            answer.put("status", ended.isEmpty() ? status : ended.get(0));
         } finally {
             System.setOut(out);
             System.setErr(err);
@@ -50,10 +48,10 @@ class Tool {
             Class.forName(name).getMethod("main", String[].class).invoke(null, (Object) args.toArray(String[]::new));
             return 0;
         } catch (InvocationTargetException e) {
-            if (e.getCause() instanceof Ended ended) {
-                return ended.status;
+            if (!(e.getCause() instanceof Ended)) {
+                e.getCause().printStackTrace();
             }
-            throw e;
+            return 1;
         }
     }
 }

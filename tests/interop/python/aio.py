@@ -60,8 +60,11 @@ async def consume(command):
 
 
 class Listener(ConsumerRebalanceListener):
+    def __init__(self, pending):
+        self.pending = pending
+
     async def on_partitions_revoked(self, revoked):
-        # Whatever was read was committed right behind it.
+        self.pending.clear()
         tell("revoked", partitions=[partition.partition for partition in revoked])
 
     async def on_partitions_assigned(self, assigned):
@@ -78,15 +81,17 @@ async def join(command):
     )
     await consumer.start()
     try:
-        consumer.subscribe([command["topic"]], listener=Listener())
+        pending = {}  # positions that no commit has confirmed yet
+        consumer.subscribe([command["topic"]], listener=Listener(pending))
         while not leaving.is_set():
-            positions = {}
             for partition, batch in (await consumer.getmany(timeout_ms=100)).items():
                 tell_read(partition.partition, [record.offset for record in batch])
-                positions[partition] = batch[-1].offset + 1
-            if positions:
+                pending[partition] = batch[-1].offset + 1
+            if pending:
+                positions = dict(pending)
                 try:
                     await consumer.commit(positions)
+                    pending.clear()
                     tell("committed", offsets={partition.partition: offset for partition, offset in positions.items()})
                 except KafkaError as error:
                     if not (error.retriable or isinstance(error, OVERTAKEN)):

@@ -10,6 +10,7 @@ OVERTAKEN = (KafkaError.ILLEGAL_GENERATION, KafkaError.REBALANCE_IN_PROGRESS, Ka
              KafkaError.UNKNOWN_MEMBER_ID, KafkaError._NO_OFFSET)
 
 
+
 def join(command):
     leaving = leave_event()
     config = {
@@ -23,27 +24,38 @@ def join(command):
                    "partition.assignment.strategy": command.get("strategy", "range")}
     consumer = Consumer(config)
 
-    def on_assign(_, partitions):
-        tell("assigned", partitions=[partition.partition for partition in partitions])
+    pending = {}  # positions that no commit has confirmed yet
 
-    def on_revoke(_, partitions):
-        tell("revoked", partitions=[partition.partition for partition in partitions])
+    def rebalanced(event):
+        def callback(_, partitions):
+            for partition in partitions:
+                pending.pop(partition.partition, None)
+            tell(event, partitions=[partition.partition for partition in partitions])
 
-    consumer.subscribe([command["topic"]], on_assign=on_assign, on_revoke=on_revoke, on_lost=on_revoke)
+        return callback
+
+    revoked = rebalanced("revoked")
+    consumer.subscribe([command["topic"]], on_assign=rebalanced("assigned"), on_revoke=revoked, on_lost=revoked)
     while not leaving.is_set():
-        read = {}
-        for message in consumer.consume(500, timeout=0.1):
-            if message.error():
-                raise KafkaException(message.error())
-            read.setdefault(message.partition(), []).append(message.offset())
-        for partition, offsets in read.items():
-            tell_read(partition, offsets)
-        if read:
-            commit(consumer, command["topic"], {partition: offsets[-1] + 1 for partition, offsets in read.items()})
+        step(consumer, command["topic"], pending)
     consumer.close()
 
 
-def commit(consumer, topic, positions):
+def step(consumer, topic, pending):
+    read = {}
+    for message in consumer.consume(500, timeout=0.1):
+        if message.error():
+            raise KafkaException(message.error())
+        read.setdefault(message.partition(), []).append(message.offset())
+    for partition, offsets in read.items():
+        tell_read(partition, offsets)
+        pending[partition] = offsets[-1] + 1
+    if pending:
+        commit(consumer, topic, pending)
+
+
+def commit(consumer, topic, pending):
+    positions = dict(pending)
     wanted = [TopicPartition(topic, partition, offset) for partition, offset in positions.items()]
     try:
         done = consumer.commit(offsets=wanted, asynchronous=False)
@@ -55,6 +67,7 @@ def commit(consumer, topic, positions):
     for partition in done:
         if partition.error is not None:
             raise KafkaException(partition.error)
+    pending.clear()
     tell("committed", offsets=positions)
 
 

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::sync::atomic::Ordering;
+use std::sync::{Mutex, MutexGuard};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use rdkafka::consumer::{BaseConsumer, CommitMode, Consumer, ConsumerContext, Rebalance};
@@ -36,7 +37,18 @@ const AWAY: &[RDKafkaErrorCode] = &[
     RDKafkaErrorCode::OperationTimedOut,
 ];
 
-struct Told;
+/// Tells of rebalances, and forgets what is not to be committed any more.
+#[derive(Default)]
+struct Told {
+    /// Positions that no commit has confirmed yet, by partition.
+    pending: Mutex<BTreeMap<i32, i64>>,
+}
+
+impl Told {
+    fn pending(&self) -> MutexGuard<'_, BTreeMap<i32, i64>> {
+        self.pending.lock().expect("no thread panics with it")
+    }
+}
 
 impl ClientContext for Told {}
 
@@ -47,7 +59,8 @@ impl ConsumerContext for Told {
                 tell("assigned", json!({"partitions": numbers(partitions)}))
             }
             Rebalance::Revoke(partitions) => {
-                tell("revoked", json!({"partitions": numbers(partitions)}))
+                self.pending().retain(|partition, _| !numbers(partitions).contains(partition));
+                tell("revoked", json!({"partitions": numbers(partitions)}));
             }
             Rebalance::Error(error) => tell("uncommitted", json!({"message": error.to_string()})),
         }
@@ -90,7 +103,7 @@ fn run(bootstrap: &str, command: &Value) -> Outcome<()> {
     if let Some(instance) = command["instance"].as_str() {
         config.set("group.instance.id", instance);
     }
-    let consumer: BaseConsumer<Told> = config.create_with_context(Told)?;
+    let consumer: BaseConsumer<Told> = config.create_with_context(Told::default())?;
     let topic = text(command, "topic")?;
     consumer.subscribe(&[topic])?;
     while !leaving.load(Ordering::SeqCst) {
@@ -119,20 +132,27 @@ fn step(consumer: &BaseConsumer<Told>, topic: &str) -> Outcome<()> {
         }
         stretch.1 = offset + 1;
     }
-    if read.is_empty() {
+    for (partition, stretch) in &read {
+        tell_read(*partition, *stretch);
+        consumer.context().pending().insert(*partition, stretch.1);
+    }
+    commit(consumer, topic)
+}
+
+fn commit(consumer: &BaseConsumer<Told>, topic: &str) -> Outcome<()> {
+    let pending = consumer.context().pending().clone();
+    if pending.is_empty() {
         return Ok(());
     }
     let mut positions = TopicPartitionList::new();
-    for (partition, stretch) in &read {
-        tell_read(*partition, *stretch);
-        positions.add_partition_offset(topic, *partition, Offset::Offset(stretch.1))?;
+    for (partition, next) in &pending {
+        positions.add_partition_offset(topic, *partition, Offset::Offset(*next))?;
     }
     match consumer.commit(&positions, CommitMode::Sync) {
         Ok(()) => {
-            let offsets: BTreeMap<_, _> = read
-                .iter()
-                .map(|(partition, stretch)| (partition.to_string(), stretch.1))
-                .collect();
+            consumer.context().pending().clear();
+            let offsets: BTreeMap<_, _> =
+                pending.iter().map(|(partition, next)| (partition.to_string(), next)).collect();
             tell("committed", json!({"offsets": offsets}));
             Ok(())
         }
