@@ -148,7 +148,7 @@ impl Swarm {
                 .then(|| choices.pick(Stream::Swarm, "offsets-bytes", &[2_000, 8_000, 30_000])),
             protocols: choices.pick(Stream::Swarm, "protocols", &Protocols::DRAWN),
             statics: chance(choices, "static-members", 40),
-            expiry: chance(choices, "expiring-offsets", 30),
+            expiry: chance(choices, "expiring-offsets", 45),
             deleted: chance(choices, "deleted-groups", 40),
         };
         let delay_ms = choices.pick(Stream::Swarm, "initial-delay-ms", &[0, 0, 50, 500]);

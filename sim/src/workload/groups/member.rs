@@ -208,7 +208,7 @@ impl Member {
         match choices.below(Stream::Workload, "joined", 100) {
             0..=2 if !plan.finishing => self.crash(now, plan, choices, fx),
             // A static one may have come back to a generation that waits for nobody.
-            3..=5 if !plan.finishing && !self.me.is_static() => {
+            3..=10 if !plan.finishing && !self.me.is_static() => {
                 self.stage = Stage::Stalled;
                 self.send(now, Ask::Heartbeat, plan, choices, fx);
             }

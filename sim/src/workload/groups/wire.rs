@@ -70,7 +70,7 @@ impl Identity {
     }
 
     pub(super) fn delete(&self) -> DeleteGroupsRequest {
-        DeleteGroupsRequest { groups_names: vec![self.group.clone()], ..Default::default() }
+        DeleteGroupsRequest { groups_names: vec![self.group.clone()] }
     }
 
     pub(super) fn describe(&self) -> DescribeGroupsRequest {
@@ -120,7 +120,6 @@ impl Identity {
             generation_id: self.generation,
             member_id: self.member.clone(),
             group_instance_id: self.instance.clone(),
-            ..Default::default()
         }
     }
 
@@ -128,7 +127,7 @@ impl Identity {
         let member = MemberIdentity {
             member_id: self.member.clone(),
             group_instance_id: self.instance.clone(),
-            ..Default::default()
+            reason: None,
         };
         LeaveGroupRequest {
             group_id: self.group.clone(),
