@@ -140,6 +140,8 @@ pub mod resource {
     pub const TOPIC: i8 = 2;
     /// A broker; the empty name is the default of all.
     pub const BROKER: i8 = 4;
+    /// A group, of whatever protocol, whether it exists or not.
+    pub const GROUP: i8 = 32;
 }
 
 impl Image {

@@ -75,7 +75,7 @@ fn change(resource: incremental_alter_configs_request::AlterConfigsResource) -> 
 /// Whether control knows this kind of resource.
 fn check_type(change: ConfigChange) -> Asked {
     match change.resource_type {
-        resource::TOPIC | resource::BROKER => Ok(change),
+        resource::TOPIC | resource::BROKER | resource::GROUP => Ok(change),
         other => {
             let message = format!("Unsupported resource type: {other}");
             let refusal = Refusal::new(ErrorCode::InvalidRequest, message);

@@ -1,4 +1,5 @@
-//! DescribeConfigs: settings of topics and brokers, where each value comes from, and what it means.
+//! DescribeConfigs: settings of topics, brokers and groups, where each value comes from, and what it
+//! means.
 
 use std::collections::BTreeSet;
 
@@ -10,13 +11,17 @@ use dohle_wire::message::{
 };
 
 use crate::config::describe::{
-    ConfigEntry, describe_broker, describe_cluster_default, describe_topic,
+    ConfigEntry, describe_broker, describe_cluster_default, describe_group, describe_topic,
 };
 use crate::image::resource;
 use crate::mail::Refusal;
 
 use super::lookup::is_valid_topic_name;
 use super::{Begun, Ctx, reply};
+
+/// Groups that one request may name: unlike topics they need not exist, and each is described in
+/// some thousand bytes.
+const GROUPS_MAX: usize = 1_000;
 
 /// What a request wants to know of each setting.
 #[derive(Copy, Clone)]
@@ -31,7 +36,9 @@ pub(super) fn begin(ctx: &mut Ctx<'_>, body: &mut Reader) -> Result<Begun, Decod
         synonyms: request.include_synonyms,
         documentation: request.include_documentation,
     };
-    let results = distinct(request.resources).map(|asked| describe(ctx, asked, details));
+    let mut groups = GROUPS_MAX;
+    let results = distinct(request.resources);
+    let results = results.map(|asked| describe(ctx, asked, details, &mut groups));
     let response = DescribeConfigsResponse { throttle_time_ms: 0, results: results.collect() };
     Ok(reply::at_once(ctx, &response))
 }
@@ -56,10 +63,12 @@ fn describe(
     ctx: &Ctx<'_>,
     asked: DescribeConfigsResource,
     details: Details,
+    groups: &mut usize,
 ) -> DescribeConfigsResult {
     let entries = match asked.resource_type {
         resource::TOPIC => topic(ctx, &asked.resource_name),
         resource::BROKER => broker(ctx, &asked.resource_name),
+        resource::GROUP => group(ctx, &asked.resource_name, groups),
         other => {
             let message = format!("Unsupported resource type: {other}");
             Err(Refusal::new(ErrorCode::InvalidRequest, message))
@@ -110,6 +119,19 @@ fn broker(ctx: &Ctx<'_>, name: &str) -> Result<Vec<ConfigEntry>, Refusal> {
         )),
         Err(_) => invalid(format!("Broker id must be an integer, but it is: {name}")),
     }
+}
+
+/// A group of any name, of which `left` more may be asked for.
+fn group(ctx: &Ctx<'_>, name: &str, left: &mut usize) -> Result<Vec<ConfigEntry>, Refusal> {
+    let invalid = |message: String| Refusal::new(ErrorCode::InvalidRequest, message);
+    if name.is_empty() {
+        return Err(invalid("Group name must not be empty".to_owned()));
+    }
+    let most = || invalid(format!("One request describes at most {GROUPS_MAX} groups"));
+    *left = left.checked_sub(1).ok_or_else(most)?;
+    let (broker, default) = ctx.image.broker_overrides();
+    let overrides = ctx.image.overrides(resource::GROUP, name);
+    Ok(describe_group(&overrides, &broker, &default, &ctx.settings.config))
 }
 
 fn answer_entry(entry: ConfigEntry, details: Details) -> DescribeConfigsResourceResult {

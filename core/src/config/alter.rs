@@ -1,4 +1,4 @@
-//! Changes to the configs of topics and brokers.
+//! Changes to the configs of topics, brokers and groups.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -10,6 +10,7 @@ use super::def::{
     split_list, topic_def,
 };
 use super::error::ConfigError;
+use super::group::validate_group_overrides;
 use super::topic::validate_topic_overrides;
 
 /// What a change does. The discriminants are IncrementalAlterConfigs' codes.
@@ -111,6 +112,9 @@ pub enum AlterError {
     /// A bad topic config.
     #[error(transparent)]
     Topic(ConfigError),
+    /// A bad group config.
+    #[error(transparent)]
+    Group(ConfigError),
     /// A bad broker config.
     #[error(transparent)]
     Broker(ConfigError),
@@ -120,7 +124,8 @@ impl AlterError {
     /// Whether the request is at fault (INVALID_REQUEST), and not a config in it (INVALID_CONFIG).
     pub const fn is_invalid_request(&self) -> bool {
         match self {
-            Self::NotAList { .. } | Self::TooLong { .. } | Self::Topic(_) => false,
+            Self::NotAList { .. } | Self::TooLong { .. } => false,
+            Self::Topic(_) | Self::Group(_) => false,
             Self::DuplicateKey(_)
             | Self::NullValue(_)
             | Self::NotDynamic(_)
@@ -156,6 +161,21 @@ pub fn replace_topic(
 ) -> Result<BTreeMap<String, String>, AlterError> {
     check_lengths(&overrides)?;
     validate_topic_overrides(&overrides).map_err(AlterError::Topic)?;
+    Ok(overrides)
+}
+
+/// Applies changes to a group's own configs and checks the outcome by what the broker allows.
+///
+/// As in Kafka, whose controller knows no types of them, entries are neither added to nor taken from
+/// any: a list is set as a whole.
+pub fn alter_group(
+    broker: &BrokerConfig,
+    current: &BTreeMap<String, String>,
+    changes: &[Change],
+) -> Result<BTreeMap<String, String>, AlterError> {
+    let overrides = apply(current, changes, |_| None)?;
+    check_lengths(&overrides)?;
+    validate_group_overrides(&overrides, broker).map_err(AlterError::Group)?;
     Ok(overrides)
 }
 

@@ -4,7 +4,9 @@
 //! yet: a properties file written for Kafka is accepted and described in full.
 
 use super::broker_table::BROKER;
+use super::duration::is_duration;
 use super::error::{ConfigError, nearest};
+use super::group_table::GROUP;
 use super::number::{java_double, millionths, trim};
 use super::topic_table::TOPIC;
 
@@ -94,6 +96,8 @@ pub enum Check {
     QuorumVoters,
     /// A list of `host:port`.
     HostPorts,
+    /// `earliest`, `latest`, or `by_duration:` and a duration of ISO 8601 that is not negative.
+    OffsetReset,
 }
 
 /// The unit of a synonym, as against that of the config it stands for.
@@ -105,20 +109,22 @@ pub enum Unit {
     Minutes,
     /// Hours for milliseconds.
     Hours,
+    /// A list, the first entry of which counts.
+    First,
 }
 
 impl Unit {
     /// How many of the config's unit one of this is.
     pub const fn factor(self) -> i64 {
         match self {
-            Self::Same => 1,
+            Self::Same | Self::First => 1,
             Self::Minutes => 60_000,
             Self::Hours => 3_600_000,
         }
     }
 }
 
-/// A broker config that a topic config falls back to.
+/// A broker config that one of a topic or a group falls back to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Synonym {
     /// The broker config's name.
@@ -140,9 +146,9 @@ pub struct ConfigDef {
     pub check: Check,
     /// One line for people, with the unit.
     pub doc: &'static str,
-    /// Topic configs: the broker configs it falls back to, the strongest first.
+    /// Configs of topics and groups: the broker configs it falls back to, the strongest first.
     pub server_synonyms: &'static [Synonym],
-    /// Broker configs: where it may be changed while the broker runs. Topic configs always may be.
+    /// Broker configs: where it may be changed while the broker runs. All others always may be.
     pub dynamic: Scope,
     /// Not described unless set.
     pub internal: bool,
@@ -227,6 +233,7 @@ impl ConfigDef {
             }
             Check::QuorumVoters => "a comma-separated list of {id}@{host}:{port}".into(),
             Check::HostPorts => "a comma-separated list of {host}:{port}".into(),
+            Check::OffsetReset => "earliest, latest or by_duration:<PnDTnHnMn.nS>".into(),
         }
     }
 
@@ -276,6 +283,7 @@ impl ConfigDef {
             Check::OneOf(names) => names.contains(&text),
             Check::OneOfNoCase(names) => names.iter().any(|n| n.eq_ignore_ascii_case(text)),
             Check::NonEmpty => !text.is_empty(),
+            Check::OffsetReset => is_offset_reset(text),
             _ => true,
         }
     }
@@ -291,6 +299,11 @@ pub fn topic_defs() -> &'static [ConfigDef] {
     &TOPIC
 }
 
+/// All group configs of Kafka, sorted by name.
+pub fn group_defs() -> &'static [ConfigDef] {
+    &GROUP
+}
+
 /// The configs that only Dohle has, sorted by name.
 pub fn dohle_defs() -> &'static [ConfigDef] {
     &DOHLE
@@ -304,6 +317,11 @@ pub fn dynamic_only_defs() -> &'static [ConfigDef] {
 /// The topic config of that name.
 pub fn topic_def(name: &str) -> Option<&'static ConfigDef> {
     find(&TOPIC, name)
+}
+
+/// The group config of that name.
+pub fn group_def(name: &str) -> Option<&'static ConfigDef> {
+    find(&GROUP, name)
 }
 
 /// The broker config of that name: Kafka's, Dohle's own, or a dynamic-only one.
@@ -333,6 +351,11 @@ pub(super) fn near_broker_name(name: &str) -> Option<&'static str> {
 /// The known topic config whose name is nearly this one.
 pub(super) fn near_topic_name(name: &str) -> Option<&'static str> {
     nearest(name, TOPIC.iter().filter(|d| !d.internal).map(|d| d.name))
+}
+
+/// The known group config whose name is nearly this one.
+pub(super) fn near_group_name(name: &str) -> Option<&'static str> {
+    nearest(name, GROUP.iter().filter(|d| !d.internal).map(|d| d.name))
 }
 
 /// The entries of comma-separated text, trimmed; none if it is blank.
@@ -367,6 +390,11 @@ fn find(table: &'static [ConfigDef], name: &str) -> Option<&'static ConfigDef> {
 
 fn canonical_boolean(text: &str) -> Option<String> {
     [true, false].map(|b| b.to_string()).into_iter().find(|b| b.eq_ignore_ascii_case(text))
+}
+
+fn is_offset_reset(text: &str) -> bool {
+    matches!(text, "earliest" | "latest")
+        || text.strip_prefix("by_duration:").is_some_and(is_duration)
 }
 
 /// Whether `text` is `partition:broker`.
@@ -473,11 +501,11 @@ macro_rules! broker_rows {
     };
 }
 
-/// Writes the table of topic configs.
-macro_rules! topic_rows {
-    ($($name:literal, $kind:ident, $default:tt, $check:ident $(($($arg:expr),*))?,
+/// Writes a table of configs that fall back to broker configs.
+macro_rules! layered_rows {
+    ($table:ident: $($name:literal, $kind:ident, $default:tt, $check:ident $(($($arg:expr),*))?,
         [$($unit:ident $synonym:literal),*] $($internal:ident)?, $doc:literal;)*) => {
-        pub(super) static TOPIC: [ConfigDef; [$($name),*].len()] = [$(ConfigDef {
+        pub(super) static $table: [ConfigDef; [$($name),*].len()] = [$(ConfigDef {
             name: $name,
             kind: Kind::$kind,
             default: default_of!($default),
@@ -490,7 +518,7 @@ macro_rules! topic_rows {
     };
 }
 
-pub(super) use {broker_rows, default_of, is_internal, topic_rows};
+pub(super) use {broker_rows, default_of, is_internal, layered_rows};
 
 #[cfg(test)]
 mod tests;

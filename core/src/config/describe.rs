@@ -4,8 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::broker::BrokerConfig;
 use super::def::{
-    ConfigDef, Kind, Scope, broker_def, broker_defs, dohle_defs, exact_broker_def, listener_base,
-    topic_defs,
+    ConfigDef, Kind, Scope, broker_def, broker_defs, dohle_defs, exact_broker_def, group_defs,
+    listener_base, topic_defs,
 };
 use super::topic::Layers;
 
@@ -84,20 +84,43 @@ pub fn describe_topic(
     dynamic_default: &BTreeMap<String, String>,
     broker: &BrokerConfig,
 ) -> Vec<ConfigEntry> {
-    let layers = Layers { topic, dynamic_broker, dynamic_default, broker };
+    let layers = Layers { own: topic, dynamic_broker, dynamic_default, broker };
     topic_defs()
         .iter()
         .filter(|def| !def.internal || topic.contains_key(def.name))
-        .map(|def| topic_entry(def, &layers))
+        .map(|def| layered_entry(def, Source::Topic, &layers))
         .collect()
 }
 
-fn topic_entry(def: &ConfigDef, layers: &Layers<'_>) -> ConfigEntry {
+/// The configs of a group, whether there is one of that name or not, sorted by name.
+pub fn describe_group(
+    group: &BTreeMap<String, String>,
+    dynamic_broker: &BTreeMap<String, String>,
+    dynamic_default: &BTreeMap<String, String>,
+    broker: &BrokerConfig,
+) -> Vec<ConfigEntry> {
+    let layers = Layers { own: group, dynamic_broker, dynamic_default, broker };
+    let shown = group_defs().iter().filter(|def| !def.internal || group.contains_key(def.name));
+    shown.map(|def| group_entry(def, &layers)).collect()
+}
+
+/// What no broker config stands behind has its default for a synonym, which it has not in a topic.
+fn group_entry(def: &ConfigDef, layers: &Layers<'_>) -> ConfigEntry {
+    let mut entry = layered_entry(def, Source::Group, layers);
+    if def.server_synonyms.is_empty() {
+        let (name, value) = (def.name.to_owned(), def.default.map(str::to_owned));
+        entry.synonyms.push(SynonymEntry { name, value, source: Source::Default });
+    }
+    entry
+}
+
+/// A config that is set on its own resource, or falls back to the broker's.
+fn layered_entry(def: &ConfigDef, source: Source, layers: &Layers<'_>) -> ConfigEntry {
     let value = layers.resolve(def);
     let mut synonyms = Vec::new();
-    if layers.topic.contains_key(def.name) {
+    if layers.own.contains_key(def.name) {
         let name = def.name.to_owned();
-        synonyms.push(SynonymEntry { name, value: value.clone(), source: Source::Topic });
+        synonyms.push(SynonymEntry { name, value: value.clone(), source });
     }
     if let Some(synonym) = def.server_synonyms.first() {
         synonyms.extend(broker_synonyms(synonym.name, layers));
@@ -121,7 +144,7 @@ pub fn describe_broker(
     broker: &BrokerConfig,
 ) -> Vec<ConfigEntry> {
     let none = BTreeMap::new();
-    let layers = Layers { topic: &none, dynamic_broker, dynamic_default, broker };
+    let layers = Layers { own: &none, dynamic_broker, dynamic_default, broker };
     let defined = broker_defs().iter().chain(dohle_defs()).filter(|def| !def.internal);
     let mut names: BTreeSet<&str> = defined.map(|def| def.name).collect();
     for map in [dynamic_broker, dynamic_default, broker.explicit()] {
@@ -136,7 +159,7 @@ pub fn describe_cluster_default(
     broker: &BrokerConfig,
 ) -> Vec<ConfigEntry> {
     let none = BTreeMap::new();
-    let layers = Layers { topic: &none, dynamic_broker: &none, dynamic_default, broker };
+    let layers = Layers { own: &none, dynamic_broker: &none, dynamic_default, broker };
     let mut entries: Vec<ConfigEntry> =
         dynamic_default.keys().map(|name| broker_entry(name, &layers)).collect();
     for entry in &mut entries {

@@ -25,7 +25,15 @@ pub enum ConfigError {
         /// A config with nearly that name.
         near: Option<&'static str>,
     },
-    /// Values that are right each for itself but not together.
+    /// A group config that does not exist.
+    #[error("Unknown group config name: {key}{}", Hint(*near))]
+    UnknownGroupConfig {
+        /// The name as given.
+        key: String,
+        /// A config with nearly that name.
+        near: Option<&'static str>,
+    },
+    /// Values that are right each for itself but not together, or not on this broker.
     #[error("{0}")]
     Conflict(String),
 }

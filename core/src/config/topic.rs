@@ -6,7 +6,9 @@ use dohle_wire::record::Compression;
 pub use dohle_wire::record::TimestampType;
 
 use super::broker::BrokerConfig;
-use super::def::{ConfigDef, Synonym, exact_broker_def, near_topic_name, split_list, topic_def};
+use super::def::{
+    ConfigDef, Synonym, Unit, exact_broker_def, near_topic_name, split_list, topic_def,
+};
 use super::error::ConfigError;
 use super::number::millionths;
 
@@ -157,7 +159,7 @@ impl TopicConfig {
         dynamic_default: &BTreeMap<String, String>,
         broker: &BrokerConfig,
     ) -> Self {
-        Self::from_layers(&Layers { topic, dynamic_broker, dynamic_default, broker })
+        Self::from_layers(&Layers { own: topic, dynamic_broker, dynamic_default, broker })
     }
 
     fn from_layers(layers: &Layers<'_>) -> Self {
@@ -278,18 +280,18 @@ pub fn validate_topic_overrides(overrides: &BTreeMap<String, String>) -> Result<
     Ok(())
 }
 
-/// Everything a topic's configs are resolved from, the strongest first.
+/// Everything the configs of a topic or a group are resolved from, the strongest first.
 pub(super) struct Layers<'a> {
-    pub(super) topic: &'a BTreeMap<String, String>,
+    pub(super) own: &'a BTreeMap<String, String>,
     pub(super) dynamic_broker: &'a BTreeMap<String, String>,
     pub(super) dynamic_default: &'a BTreeMap<String, String>,
     pub(super) broker: &'a BrokerConfig,
 }
 
 impl Layers<'_> {
-    /// The effective value of a topic config in canonical form; None if there is no default.
+    /// The effective value of a config in canonical form; None if there is no default.
     pub(super) fn resolve(&self, def: &ConfigDef) -> Option<String> {
-        if let Some(value) = self.topic.get(def.name).and_then(|raw| def.canonical(raw).ok()) {
+        if let Some(value) = self.own.get(def.name).and_then(|raw| def.canonical(raw).ok()) {
             return Some(value);
         }
         let maps = [self.dynamic_broker, self.dynamic_default, self.broker.explicit()];
@@ -297,6 +299,10 @@ impl Layers<'_> {
             .flat_map(|map| def.server_synonyms.iter().map(move |synonym| (map, synonym)))
             .find_map(|(map, synonym)| from_broker(def, synonym, map.get(synonym.name)?))
             .or_else(|| def.default.map(str::to_owned))
+            .or_else(|| {
+                let synonym = def.server_synonyms.first()?;
+                from_broker(def, synonym, self.broker.default_of(synonym.name)?)
+            })
     }
 
     fn text(&self, name: &str) -> String {
@@ -348,9 +354,12 @@ impl Layers<'_> {
     }
 }
 
-/// A broker config's value in the unit of the topic config it stands for.
+/// A broker config's value in the unit of the config it stands for.
 fn from_broker(def: &ConfigDef, synonym: &Synonym, raw: &str) -> Option<String> {
     let value = exact_broker_def(synonym.name)?.canonical(raw).ok()?;
+    if synonym.unit == Unit::First {
+        return split_list(&value).next().map(str::to_owned);
+    }
     let factor = synonym.unit.factor();
     if factor == 1 && def.name != "retention.ms" {
         return Some(value);

@@ -1,11 +1,13 @@
 //! The topic configs of Kafka 4.4, sorted by name.
 
 use super::def::{
-    COMPRESSION, Check, ConfigDef, Kind, Scope, Synonym, Unit, default_of, is_internal, topic_rows,
+    COMPRESSION, Check, ConfigDef, Kind, Scope, Synonym, Unit, default_of, is_internal,
+    layered_rows,
 };
 
 // Each row: name, kind, default, check, the broker configs it falls back to; then the doc.
-topic_rows! {
+layered_rows! {
+    TOPIC:
     "cleanup.policy", List, "delete", List(&["compact", "delete"]), [Same "log.cleanup.policy"],
         "What happens to old segments: delete, compact, both or nothing.";
     "compression.gzip.level", Int, "-1", GzipLevel, [Same "compression.gzip.level"],

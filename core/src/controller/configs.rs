@@ -1,4 +1,4 @@
-//! Changing configs of topics and brokers (ConfigurationControlManager, ConfigAdminManager).
+//! Changing configs of topics, brokers and groups (ConfigurationControlManager, ConfigAdminManager).
 
 use std::collections::BTreeMap;
 
@@ -9,10 +9,14 @@ use dohle_wire::message::{ConfigRecord, MetadataRecord};
 use super::Decision;
 use super::topics::{check_topic_name, config_refusal, duplicates, refuse};
 use crate::config::alter::{
-    AlterError, Change, Dynamic, Op, Target, alter_broker, alter_topic, check_effective,
+    AlterError, Change, Dynamic, Op, Target, alter_broker, alter_group, alter_topic,
+    check_effective,
 };
 use crate::image::{Image, resource};
 use crate::mail::{AdminReply, ConfigChange, ConfigOp, Refusal};
+
+/// The longest name of a group that Kafka's texts can hold.
+const GROUP_NAME_BYTES_MAX: usize = 32_767;
 
 /// Overrides of a resource by name.
 type Configs = BTreeMap<String, String>;
@@ -40,6 +44,7 @@ fn altered(image: &Image, change: &ConfigChange, before: &Configs) -> Result<Con
     match change.resource_type {
         resource::TOPIC => altered_topic(image, change, before),
         resource::BROKER => altered_broker(image, change, before),
+        resource::GROUP => altered_group(image, change, before),
         other => refuse(
             ErrorCode::InvalidRequest,
             format!("Resources of type {other} have no configs that can be altered here."),
@@ -80,6 +85,23 @@ fn altered_broker(
     };
     check_effective(&image.local, now, then).map_err(refusal)?;
     Ok(after)
+}
+
+fn altered_group(
+    image: &Image,
+    change: &ConfigChange,
+    before: &Configs,
+) -> Result<Configs, Refusal> {
+    let name = change.name.as_str();
+    if name.is_empty() {
+        return refuse(ErrorCode::InvalidRequest, "Default group resources are not allowed.");
+    }
+    if name.len() > GROUP_NAME_BYTES_MAX {
+        let text = format!("The group's name is longer than {GROUP_NAME_BYTES_MAX} bytes.");
+        return refuse(ErrorCode::InvalidRequest, text);
+    }
+    alter_group(&image.local, start(change, before), &changes(change))
+        .map_err(|error| config_refusal(&error))
 }
 
 /// Whose configs a broker resource names: the cluster's defaults or this node's.

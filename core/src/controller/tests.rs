@@ -393,9 +393,34 @@ fn configs_of_brokers_reach_every_topic() {
 }
 
 #[test]
+fn configs_of_groups_need_no_group() {
+    let mut bench = Bench::with(&[("group.consumer.max.session.timeout.ms", "70000")]);
+    let of = |bench: &Bench, name| (*bench.image().overrides(resource::GROUP, name)).clone();
+    let pair = |key: &str, value: &str| (key.to_owned(), value.to_owned());
+    let (session, heartbeat) = ("consumer.session.timeout.ms", "consumer.heartbeat.interval.ms");
+    let longest = "g".repeat(32_767);
+    for name in ["g", "a b/c", "..", &longest] {
+        let set = change(resource::GROUP, name, &[(ConfigOp::Set, session, Some("70000"))]);
+        assert_eq!(bench.alter(set), Ok(()));
+        assert_eq!(of(&bench, name), [pair(session, "70000")].into());
+    }
+    let more = change(resource::GROUP, "g", &[(ConfigOp::Set, heartbeat, Some("6000"))]);
+    let all = ConfigChange { replace_all: true, ..more.clone() };
+    assert_eq!(bench.alter(more), Ok(()));
+    assert_eq!(of(&bench, "g"), [pair(session, "70000"), pair(heartbeat, "6000")].into());
+    assert_eq!(bench.alter(all), Ok(()));
+    assert_eq!(of(&bench, "g"), [pair(heartbeat, "6000")].into());
+    let delete = change(resource::GROUP, "g", &[(ConfigOp::Delete, heartbeat, None)]);
+    assert_eq!(bench.alter(delete), Ok(()));
+    assert!(of(&bench, "g").is_empty());
+    assert_eq!(of(&bench, "a b/c").len(), 1, "other groups keep theirs");
+}
+
+#[test]
 fn configs_that_cannot_be_are_refused_in_kafkas_words() {
     let mut bench = Bench::new();
     bench.make("t", 1);
+    let long = "g".repeat(32_768);
     let mut check = |kind, name, op, code, text: &str| {
         check_refused(&bench.alter(change(kind, name, &[op])), code, text);
     };
@@ -415,6 +440,20 @@ fn configs_that_cannot_be_are_refused_in_kafkas_words() {
     let text = "Unexpected broker id, expected 1 or empty string, but received 9";
     let set = (ConfigOp::Set, "log.retention.ms", Some("1"));
     check(broker, "9", set, ErrorCode::InvalidRequest, text);
+    let (group, key) = (resource::GROUP, "consumer.session.timeout.ms");
+    let set = (ConfigOp::Set, key, Some("50000"));
+    let text = "Default group resources are not allowed.";
+    check(group, "", set, ErrorCode::InvalidRequest, text);
+    let text = "The group's name is longer than 32767 bytes.";
+    check(group, &long, set, ErrorCode::InvalidRequest, text);
+    let text = "Unknown group config name: retention.ms";
+    let unknown = (ConfigOp::Set, "retention.ms", Some("1"));
+    check(group, "g", unknown, ErrorCode::InvalidConfig, text);
+    let text = "consumer.session.timeout.ms must be in the range 45000 to 60000 inclusive.";
+    check(group, "g", (ConfigOp::Set, key, Some("60001")), ErrorCode::InvalidConfig, text);
+    let text = "Null value not supported for: consumer.session.timeout.ms";
+    check(group, "g", (ConfigOp::Set, key, None), ErrorCode::InvalidRequest, text);
+    let set = (ConfigOp::Set, "log.retention.ms", Some("1"));
     let text = "Resources of type 8 have no configs that can be altered here.";
     check(8, "1", set, ErrorCode::InvalidRequest, text);
 }

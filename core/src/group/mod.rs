@@ -4,8 +4,8 @@
 //! State: groups by name, each with its committed offsets and, when it has members, the state of
 //! the classic protocol (members, generation, who waits in a join or sync) or of the consumer
 //! protocol (members, epochs, who owns what and who shall); the topics that there are. Inputs:
-//! requests, the end of a wait, topics that are gone or others, and records read back before the
-//! coordinator begins. Effects: answers, and records to append with the answers that wait until
+//! requests, the end of a wait, topics that are gone or others, groups that are set up otherwise, and
+//! records read back before the coordinator begins. Effects: answers, and records to append with the answers that wait until
 //! they are committed.
 //!
 //! Durable facts change by [`GroupCoordinator::replay`] and by what is appended; sessions, joins
@@ -31,6 +31,7 @@ mod describe;
 mod ids;
 mod notes;
 mod offsets;
+pub mod own_settings;
 pub mod place;
 pub mod record;
 pub mod request;
@@ -51,10 +52,12 @@ use self::consumer::assignor::Assignor;
 use self::consumer::migrate::Migration;
 use self::ids::MemberIds;
 use self::offsets::Offsets;
+use self::own_settings::OwnSettings;
 use self::record::{Fact, GroupValue, Record};
 use self::request::{Answer, Caller, Committed, GroupId, Join, Leave, ListedGroup, Request, Sync};
 use self::topics::Topics;
 use crate::config::broker::BrokerConfig;
+use crate::config::group::GroupConfig;
 use crate::fx::Fx;
 use crate::mail::ReplyTo;
 use crate::mutant::{Mutant, Mutants};
@@ -124,6 +127,22 @@ impl GroupSettings {
             mutants: Mutants::default(),
         }
     }
+
+    /// As a group has them that has configs of its own.
+    #[must_use]
+    pub fn with(&self, own: &GroupConfig) -> Self {
+        let mut with = self.clone();
+        if let Some(ms) = own.consumer_session_timeout_ms {
+            with.consumer_session_timeout_ms = ms;
+        }
+        if let Some(ms) = own.consumer_heartbeat_interval_ms {
+            with.consumer_heartbeat_interval_ms = ms;
+        }
+        if let Some(ms) = own.consumer_assignment_interval_ms {
+            with.consumer_assignment_interval_ms = ms;
+        }
+        with
+    }
 }
 
 /// The assignors that are configured and known.
@@ -143,6 +162,8 @@ pub enum Input {
     TopicsGone(Vec<Arc<str>>),
     /// The topics that there are now.
     Topics(Arc<Topics>),
+    /// The settings that groups have of their own now; each goes by them from its next request on.
+    Settings(Arc<OwnSettings>),
 }
 
 /// What a coordinator wants done.
@@ -338,6 +359,7 @@ impl Group {
 #[derive(Clone, Debug)]
 pub struct GroupCoordinator {
     settings: Arc<GroupSettings>,
+    own: Arc<OwnSettings>,
     topics: Arc<Topics>,
     ids: MemberIds,
     groups: BTreeMap<GroupId, Group>,
@@ -354,6 +376,7 @@ impl GroupCoordinator {
     pub fn new(settings: Arc<GroupSettings>, seed: u64) -> Self {
         Self {
             settings,
+            own: Arc::default(),
             topics: Arc::default(),
             ids: MemberIds::new(seed),
             groups: BTreeMap::new(),
@@ -384,9 +407,10 @@ impl GroupCoordinator {
         }
     }
 
-    /// The topics that there are when it begins.
-    pub fn know(&mut self, topics: &Arc<Topics>) {
+    /// The topics that there are when it begins, and what groups have of their own.
+    pub fn know(&mut self, topics: &Arc<Topics>, own: &Arc<OwnSettings>) {
         self.topics = Arc::clone(topics);
+        self.own = Arc::clone(own);
     }
 
     /// All records are read back: members that are remembered have until the end of their session
@@ -395,7 +419,7 @@ impl GroupCoordinator {
         let names: Vec<GroupId> = self.groups.keys().cloned().collect();
         for name in &names {
             if let Some(group) = self.groups.get_mut(name) {
-                group.begin(now, &self.settings);
+                group.begin(now, self.own.of(name, &self.settings));
             }
             self.settle(name);
         }
@@ -409,6 +433,7 @@ impl GroupCoordinator {
             Input::Tick => self.on_tick(now, fx),
             Input::TopicsGone(topics) => self.on_topics_gone(now, &topics, fx),
             Input::Topics(topics) => self.topics = topics,
+            Input::Settings(own) => self.own = own,
         }
         self.invariants();
     }
@@ -504,7 +529,8 @@ impl GroupCoordinator {
         fx: &mut Fx<Effect>,
         act: impl FnOnce(&mut Group, &mut Ctx<'_>),
     ) {
-        let (settings, topics, ids) = (&*self.settings, &self.topics, &mut self.ids);
+        let settings = self.own.of(name, &self.settings);
+        let (topics, ids) = (&self.topics, &mut self.ids);
         let group = self.groups.entry(Arc::clone(name));
         let group = group.or_insert_with_key(|name| Group::new(Arc::clone(name)));
         act(group, &mut Ctx { now, settings, topics, ids, fx });

@@ -21,6 +21,7 @@ use super::classic::ClassicState;
 use super::consumer::ConsumerGroup;
 use super::consumer::assignor::Assignor;
 use super::consumer::migrate::Migration;
+use super::own_settings::OwnSettings;
 use super::record::{Fact, GroupValue, Record};
 use super::request::{
     Answer, Caller, Commit, CommitPart, Committed, DeleteOffsets, Description, Fetch, Join,
@@ -128,6 +129,7 @@ struct World {
     /// Everything that was ever committed.
     raw: Vec<Record>,
     topics: Arc<Topics>,
+    own: Arc<OwnSettings>,
     /// Whether not every step is looked at: in large groups that takes long.
     quick: bool,
 }
@@ -157,6 +159,7 @@ impl World {
             last: Vec::new(),
             raw: Vec::new(),
             topics: Arc::default(),
+            own: Arc::default(),
             quick: false,
         }
     }
@@ -293,7 +296,7 @@ impl World {
         answers.for_each(|(reply, _)| self.take(reply, Answer::Beaten(ErrorCode::NotCoordinator)));
         let mut coordinator = GroupCoordinator::new(Arc::clone(&self.settings), self.asked);
         self.log.values().for_each(|record| coordinator.replay(record.clone()));
-        coordinator.know(&self.topics);
+        coordinator.know(&self.topics, &self.own);
         coordinator.begin(self.now());
         self.coordinator = coordinator;
         self.audit();

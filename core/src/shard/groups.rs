@@ -3,6 +3,7 @@
 use super::deadlines::Deadlines;
 use super::ledger::{Ledger, Loaded, batches};
 use super::*;
+use crate::group::own_settings::OwnSettings;
 use crate::group::place::OFFSETS_TOPIC;
 use crate::group::request as group;
 use crate::group::topics::Topics;
@@ -15,6 +16,7 @@ pub(super) struct Ledgers {
     settings: Arc<GroupSettings>,
     seed: u64,
     topics: Arc<Topics>,
+    own: Arc<OwnSettings>,
     held: BTreeMap<u32, Ledger>,
     deadlines: Deadlines,
     inner: Fx<coordinator::Effect>,
@@ -26,6 +28,7 @@ impl Ledgers {
             settings: Arc::new(GroupSettings::of(config)),
             seed,
             topics: Arc::default(),
+            own: Arc::default(),
             held: BTreeMap::new(),
             deadlines: Deadlines::default(),
             inner: Fx::new(),
@@ -70,7 +73,7 @@ impl Shard {
         let seed = self.ledgers.seed_of(slot, generation);
         let settings = &self.ledgers.settings;
         let (mut ledger, loaded) = Ledger::begin(slot, generation, settings, seed, partition, fx);
-        ledger.coordinator.know(&self.ledgers.topics);
+        ledger.coordinator.know(&self.ledgers.topics, &self.ledgers.own);
         self.ledgers.held.insert(slot, ledger);
         self.on_loaded(now, slot, loaded, fx);
     }
@@ -183,6 +186,19 @@ impl Shard {
         for slot in slots {
             let topics = Arc::clone(&self.ledgers.topics);
             self.step_ledger(now, slot, coordinator::Input::Topics(topics), fx);
+        }
+    }
+
+    /// Groups are set up otherwise.
+    pub(super) fn follow_settings(&mut self, now: Now, old: Option<&Image>, fx: &mut Fx<Effect>) {
+        let Some(image) = &self.image else { return };
+        let Ledgers { own, settings, .. } = &self.ledgers;
+        let Some(own) = own.follow(old, image, settings) else { return };
+        self.ledgers.own = Arc::new(own);
+        let slots: Vec<u32> = self.ledgers.held.keys().copied().collect();
+        for slot in slots {
+            let own = Arc::clone(&self.ledgers.own);
+            self.step_ledger(now, slot, coordinator::Input::Settings(own), fx);
         }
     }
 

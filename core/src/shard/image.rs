@@ -14,6 +14,7 @@ impl Shard {
     pub(super) fn on_image(&mut self, now: Now, image: Arc<Image>, fx: &mut Fx<Effect>) {
         let old = self.image.replace(Arc::clone(&image));
         self.follow_topics(now, old.as_deref(), fx);
+        self.follow_settings(now, old.as_deref(), fx);
         self.delete_missing(&image, fx);
         if let Some(old) = &old {
             self.forget_missing(now, old, &image, fx);

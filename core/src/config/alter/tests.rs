@@ -61,6 +61,28 @@ fn lists() {
 }
 
 #[test]
+fn groups() {
+    let alter = |current: &[(&str, &str)], op, key: &str, value: &str| {
+        alter_group(&BrokerConfig::default(), &map(current), &[change(op, key, value)])
+    };
+    const SESSION: &str = "consumer.session.timeout.ms";
+    assert_eq!(alter(&[], Op::Set, SESSION, "50000"), Ok(map(&[(SESSION, "50000")])));
+    assert_eq!(alter(&[(SESSION, "50000")], Op::Delete, SESSION, ""), Ok(Map::new()));
+    assert_eq!(alter(&[], Op::Delete, "nope", ""), Ok(Map::new()));
+    refused(alter(&[], Op::Set, "nope", "5"), false, "Unknown group config name: nope");
+    refused(alter(&[], Op::Set, SESSION, "5"), false, "in the range 45000 to 60000 inclusive");
+    const TAGS: &str = "streams.rack.aware.assignment.tags";
+    for (op, name) in [(Op::Append, "APPEND"), (Op::Subtract, "SUBTRACT")] {
+        for key in [SESSION, TAGS, "nope"] {
+            let text = format!("Can't {name} to key {key} because its type is not LIST");
+            refused(alter(&[(TAGS, "a")], op, key, "a"), false, &text);
+        }
+    }
+    let long = "x".repeat(VALUE_BYTES_MAX + 1);
+    refused(alter(&[], Op::Set, TAGS, &long), false, "32768 bytes");
+}
+
+#[test]
 fn cross_field_rules_see_the_whole() {
     let current = [("min.compaction.lag.ms", "10")];
     refused(topic(&current, Op::Set, "max.compaction.lag.ms", "5"), false, "conflict");

@@ -105,6 +105,56 @@ fn topics_as_kafka_describes_them() {
     check_all("T1", &describe_topic(&map(TOPIC), &map(BROKER), &map(DEFAULT), &broker()));
 }
 
+/// The group settings of the broker that described its groups.
+const GROUPS: &str = "
+group.consumer.heartbeat.interval.ms=6000
+group.consumer.max.heartbeat.interval.ms=60000
+group.consumer.min.session.timeout.ms=47000
+group.consumer.session.timeout.ms=51000
+group.share.assignors=simple
+group.share.delivery.count.limit=6
+group.share.partition.max.record.locks=1000
+group.share.record.lock.duration.ms=40000
+group.share.session.timeout.ms=50000
+group.streams.assignment.interval.ms=2000
+group.streams.num.standby.replicas=1
+group.streams.rack.aware.assignment.tags=x,y
+group.streams.session.timeout.ms=50000
+";
+
+const GROUP: &str = "
+consumer.assignment.interval.ms=5000
+consumer.session.timeout.ms=\\ 48000\\ 
+errors.deadletterqueue.topic.name=dlq
+share.auto.offset.reset=by_duration:PT1H
+share.isolation.level=read_committed
+share.renew.acknowledge.enable=FALSE
+streams.assignor.name=sticky
+streams.num.warmup.replicas=3
+streams.rack.aware.assignment.tags=\\ a , b
+";
+
+#[test]
+fn groups_as_kafka_describes_them() {
+    let file = BrokerConfig::from_properties(&map(GROUPS)).expect("a valid configuration").0;
+    let none = Map::new();
+    check_all("G0", &describe_group(&none, &none, &none, &file));
+    let own = map("group.consumer.assignment.interval.ms=3000");
+    let default =
+        map("group.consumer.assignment.interval.ms=2000\ngroup.share.assignment.interval.ms=4000");
+    check_all("G1", &describe_group(&map(GROUP), &own, &default, &file));
+}
+
+#[test]
+fn the_assignor_of_a_streams_group_is_the_first_there_is() {
+    let list = map("group.streams.assignors=one,two");
+    let file = BrokerConfig::from_properties(&list).expect("a valid configuration").0;
+    let none = Map::new();
+    let entries = describe_group(&none, &none, &none, &file);
+    let entry = entries.iter().find(|entry| entry.name == "streams.assignor.name").unwrap();
+    assert_eq!((entry.value.as_deref(), entry.source), (Some("one"), Source::Static));
+}
+
 #[test]
 fn cluster_defaults_as_kafka_describes_them() {
     check_all("D1", &describe_cluster_default(&map(DEFAULT), &broker()));

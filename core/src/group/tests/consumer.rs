@@ -5,6 +5,7 @@ mod members;
 mod migration;
 mod random;
 mod rebalance;
+mod settings;
 
 use dohle_wire::id::{TopicId, Uuid};
 

@@ -204,6 +204,47 @@ fn settings_are_changed() {
     }
 }
 
+#[test]
+fn settings_of_groups_are_changed() {
+    let (key, value) = ("consumer.session.timeout.ms", Some("50000".to_owned()));
+    let check = |request: AdminRequest, replace_all: bool| {
+        let AdminRequest::AlterConfigs { resources, .. } = request else { panic!("{request:?}") };
+        let change = &resources[0];
+        assert_eq!((change.resource_type, &*change.name), (32, "g"));
+        assert_eq!(change.ops, [(ConfigOp::Set, key.to_owned(), value.clone())]);
+        assert_eq!(change.replace_all, replace_all);
+    };
+    let mut world = World::new();
+    let config = incremental::AlterableConfig {
+        name: key.into(),
+        config_operation: 0,
+        value: value.clone(),
+    };
+    let resource = incremental::AlterConfigsResource {
+        resource_type: resource::GROUP,
+        resource_name: "g".into(),
+        configs: vec![config],
+    };
+    let request =
+        IncrementalAlterConfigsRequest { resources: vec![resource], validate_only: false };
+    let asked = world.ask(1, &request);
+    check(world.decide(AdminReply::Altered(vec![Ok(())])), false);
+    let told = &world.response::<IncrementalAlterConfigsRequest>(asked).responses[0];
+    assert_eq!((told.error_code, told.resource_type, &*told.resource_name), (0, 32, "g"));
+
+    let config = alter_configs_request::AlterableConfig { name: key.into(), value: value.clone() };
+    let resource = alter_configs_request::AlterConfigsResource {
+        resource_type: resource::GROUP,
+        resource_name: "g".into(),
+        configs: vec![config],
+    };
+    let asked =
+        world.ask(2, &AlterConfigsRequest { resources: vec![resource], validate_only: false });
+    check(world.decide(AdminReply::Altered(vec![Ok(())])), true);
+    let told = &world.response::<AlterConfigsRequest>(asked).responses[0];
+    assert_eq!((told.error_code, told.resource_type, &*told.resource_name), (0, 32, "g"));
+}
+
 fn describe(
     world: &mut World,
     version: i16,
@@ -250,8 +291,62 @@ fn settings_are_described() {
 }
 
 #[test]
+fn settings_of_groups_are_described_whether_they_exist_or_not() {
+    let (session, heartbeat) = ("consumer.session.timeout.ms", "consumer.heartbeat.interval.ms");
+    let mut world = World::with(&[("group.consumer.heartbeat.interval.ms", "6000")], 1);
+    let overrides = BTreeMap::from([(session.to_owned(), "50000".to_owned())]);
+    world.image.configs.insert_mut((resource::GROUP, "g".into()), Arc::new(overrides));
+    world.publish();
+    let keys = [session, heartbeat, "share.isolation.level", "retention.ms"];
+    for version in 1..=4 {
+        let mut told = |group| {
+            let result = describe(&mut world, version, (resource::GROUP, group), Some(&keys));
+            assert_eq!((result.error_code, result.resource_type), (0, 32));
+            let configs = result.configs.into_iter();
+            configs.map(|c| (c.name, c.value.unwrap(), c.config_source)).collect::<Vec<_>>()
+        };
+        let row = |name: &str, value: &str, source| (name.to_owned(), value.to_owned(), source);
+        let (beats, level) =
+            (row(heartbeat, "6000", 4), row("share.isolation.level", "read_uncommitted", 5));
+        let own = row(session, "50000", 8);
+        assert_eq!(told("g"), [beats.clone(), own, level.clone()]);
+        assert_eq!(told("nobody"), [beats, row(session, "45000", 5), level]);
+    }
+    let all = describe(&mut world, 4, (resource::GROUP, "g"), None);
+    assert_eq!(all.configs.len(), 21, "those that are not internal");
+    let session = all.configs.iter().find(|config| config.name == session).unwrap();
+    assert!(session.documentation.is_some() && !session.read_only);
+    let synonyms: Vec<_> =
+        session.synonyms.iter().map(|s| (&*s.name, s.value.as_deref(), s.source)).collect();
+    let broker = ("group.consumer.session.timeout.ms", Some("45000"), 5);
+    assert_eq!(synonyms, [("consumer.session.timeout.ms", Some("50000"), 8), broker]);
+}
+
+#[test]
+fn one_request_describes_so_many_groups_and_no_more() {
+    let group = |number: usize| DescribeConfigsResource {
+        resource_type: resource::GROUP,
+        resource_name: number.to_string(),
+        configuration_keys: Some(vec!["nonsense".into()]),
+    };
+    let topic = DescribeConfigsResource {
+        resource_type: resource::TOPIC,
+        resource_name: "t".into(),
+        configuration_keys: None,
+    };
+    let resources = (0..1_001).map(group).chain([topic]).collect();
+    let request = DescribeConfigsRequest { resources, ..Default::default() };
+    let results = World::new().call(4, &request).results;
+    let codes: Vec<_> = results.iter().map(|result| result.error_code).collect();
+    assert!(codes[..1_000].iter().all(|code| *code == 0));
+    assert_eq!(codes[1_000..], [ErrorCode::InvalidRequest.code(), 0]);
+    let text = "One request describes at most 1000 groups";
+    assert_eq!(results[1_000].error_message.as_deref(), Some(text));
+}
+
+#[test]
 fn no_names_of_settings_are_all_of_them() {
-    for resource in [(resource::TOPIC, "t"), (resource::BROKER, "1")] {
+    for resource in [(resource::TOPIC, "t"), (resource::BROKER, "1"), (resource::GROUP, "g")] {
         let mut world = World::new();
         let all = describe(&mut world, 4, resource, None);
         assert!(all.configs.len() > 20);
@@ -294,6 +389,7 @@ fn what_cannot_be_described_says_why() {
     check((resource::TOPIC, "a b"), ErrorCode::InvalidTopicException);
     check((resource::BROKER, "2"), ErrorCode::InvalidRequest);
     check((resource::BROKER, "x"), ErrorCode::InvalidRequest);
+    check((resource::GROUP, ""), ErrorCode::InvalidRequest);
     check((8, "1"), ErrorCode::InvalidRequest);
     check((99, ""), ErrorCode::InvalidRequest);
 }

@@ -9,6 +9,7 @@ use crate::group::request::{
     Answer as GroupAnswer, Caller, Commit, CommitPart, Committed, ConsumerHeartbeat, Fetch, Join,
     Request,
 };
+use crate::image::resource;
 
 const OFFSETS: u128 = 50;
 
@@ -228,4 +229,37 @@ fn consumer_groups_follow_the_topics_of_the_image() {
     world.drop_topic("u");
     world.publish();
     assert_eq!(assigned(&mut world, 2), Some(1));
+}
+
+#[test]
+fn groups_follow_their_configs_in_the_image() {
+    let mut world = coordinating();
+    let interval = |world: &mut World, epoch| {
+        world.mono += 30_000_000_000;
+        world.ask(1, beat(epoch));
+        match world.told(1) {
+            Some(GroupAnswer::ConsumerBeaten(Ok(told))) => told.interval_ms,
+            other => panic!("{other:?}"),
+        }
+    };
+    let set = |world: &mut World, group: &str, key: &str, value: &str| {
+        let overrides = BTreeMap::from([(key.to_owned(), value.to_owned())]);
+        world.image.configs.insert_mut((resource::GROUP, group.into()), Arc::new(overrides));
+        world.publish();
+    };
+    interval(&mut world, 0);
+    assert_eq!(interval(&mut world, 1), 5_000);
+    let key = "consumer.heartbeat.interval.ms";
+    set(&mut world, "other", key, "7000");
+    assert_eq!(interval(&mut world, 1), 5_000);
+    set(&mut world, "g", key, "7000");
+    assert_eq!(interval(&mut world, 1), 7_000);
+    set(&mut world, "g", key, "99999");
+    assert_eq!(interval(&mut world, 1), 15_000, "no more than the broker allows");
+    let checkpoints = world.stop();
+    world.restart(checkpoints);
+    assert_eq!(interval(&mut world, 1), 15_000, "a new coordinator knows it");
+    world.image.configs.remove_mut(&(resource::GROUP, "g".into()));
+    world.publish();
+    assert_eq!(interval(&mut world, 1), 5_000);
 }
