@@ -78,7 +78,7 @@ impl RebalanceListener<Tokio> for Ears {
         partitions: &'a [TopicPartition],
     ) -> Listening<'a> {
         self.change(|share| {
-            share.retain(|index| !partitions.iter().any(|at| at.partition == *index))
+            share.retain(|index| !partitions.iter().any(|at| at.partition == *index));
         })
     }
 }
@@ -97,7 +97,7 @@ impl Setup {
     }
 
     async fn topic(&self, name: &str, partitions: i32) -> Result<(), Failure> {
-        let admin = Admin::new(self.runtime.clone(), AdminConfig::to(&self.servers)?)?;
+        let admin = Admin::new(self.runtime, AdminConfig::to(&self.servers)?)?;
         admin.create_topics(vec![NewTopic::new(name, partitions)]).await?;
         Ok(())
     }
@@ -106,7 +106,7 @@ impl Setup {
         let mut config = ConsumerConfig::to(&self.servers)?;
         config.set("group.id", name)?;
         config.set("group.protocol", &self.protocol)?;
-        let mut consumer = Consumer::new(self.runtime.clone(), config, Arc::new(NativeCodecs))?;
+        let mut consumer = Consumer::new(self.runtime, config, Arc::new(NativeCodecs))?;
         consumer.listen(Ears(group.clone(), number));
         consumer.subscribe([name])?;
         tokio::spawn(async move {

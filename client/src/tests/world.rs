@@ -277,7 +277,7 @@ impl<M: Machine<Effect: Split>, B: Serve> World<M, B> {
                 }
                 (Some(at), _) if at <= end => {
                     self.wait();
-                    self.broker.groups.tick(self.now);
+                    self.broker.common_mut().groups.tick(self.now);
                 }
                 _ => break,
             }

@@ -359,7 +359,6 @@ fn everything_may_be_done_and_whoever_asks_is_told() {
                 allow_auto_topic_creation: false,
                 include_cluster_authorized_operations: asked,
                 include_topic_authorized_operations: asked,
-                ..Default::default()
             };
             let response = world.call(version, &request);
             assert_eq!(response.cluster_authorized_operations, told(8096), "v{version}");

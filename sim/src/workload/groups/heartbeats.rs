@@ -40,6 +40,10 @@ impl Member {
         fx: &mut Vec<ActorEffect>,
     ) {
         let joins = self.stage == Stage::Outside;
+        if joins {
+            // Whatever it was before, that is over.
+            self.did(GroupAction::Out, fx);
+        }
         if joins && self.me.member.is_empty() {
             self.me.member = format!("{}-{}", self.process, plan.group);
         }

@@ -110,7 +110,6 @@ impl Identity {
             protocol_type: Some(PROTOCOL_TYPE.to_owned()),
             protocol_name: Some(PROTOCOL.to_owned()),
             assignments: assignments.collect(),
-            ..Default::default()
         }
     }
 
