@@ -152,7 +152,7 @@ class Broker:
 
 
 # In the newer protocol a member that was killed is missed after a time that is the broker's to set: 45 s by default.
-SETTINGS = ("group.consumer.min.session.timeout.ms=20000", "group.consumer.session.timeout.ms=20000")
+SETTINGS = ("group.consumer.min.session.timeout.ms=30000", "group.consumer.session.timeout.ms=30000")
 
 
 def dohle(binary, port, directory, log):
