@@ -69,7 +69,10 @@ impl Client for Machine {
                 wake.add(book.for_memory.drain(..));
             }
             Effect::Flushed { token } => {
-                wake.add(book.flushes.remove(&token).and_then(|giver| giver.give(())));
+                // Whoever waits for a flush finds that callbacks of what was flushed have been called.
+                if let Some(giver) = book.flushes.remove(&token) {
+                    wake.call(move || giver.give(()).into_iter().for_each(Waker::wake));
+                }
             }
         }
         None

@@ -48,8 +48,8 @@ impl Wakers {
     }
 
     fn run(self) {
-        self.tasks.into_iter().for_each(Waker::wake);
         self.calls.into_iter().for_each(|call| call());
+        self.tasks.into_iter().for_each(Waker::wake);
     }
 }
 

@@ -105,7 +105,9 @@ fn pure_crates_use_no_clock_no_files_no_threads() {
         let code = text.lines().take_while(|line| !line.starts_with("#[cfg(test)]"));
         for (number, line) in code.enumerate() {
             let code = line.split("//").next().unwrap_or_default();
-            let hit = banned.iter().find(|word| code.contains(*word));
+            // Mutant builds alone switch assertions off, for the thread that measures.
+            let allowed = |word: &str| path == "core/src/mutant.rs" && word == "thread_local";
+            let hit = banned.iter().find(|word| code.contains(*word) && !allowed(word));
             assert!(hit.is_none(), "{path}:{}: {line}", number + 1);
         }
     }
