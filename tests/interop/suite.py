@@ -3,6 +3,7 @@
 import argparse
 import fnmatch
 import shutil
+import signal
 import sys
 import tempfile
 import time
@@ -78,8 +79,11 @@ def run_groups(suite, server, groups, chosen, started):
         for entry in numbered:
             if not entry[1].startswith(ALONGSIDE):
                 run(*entry)
-        for done in [pool.submit(run, *entry) for entry in numbered if entry[1].startswith(ALONGSIDE)]:
-            done.result()
+        try:
+            for done in [pool.submit(run, *entry) for entry in numbered if entry[1].startswith(ALONGSIDE)]:
+                done.result()
+        finally:
+            pool.shutdown(cancel_futures=True)  # those that run end their members
 
 
 def main():
@@ -99,6 +103,8 @@ def main():
         parser.error("--records must be at least 100, or there is too little of each odd shape")
     codecs = QUICK_CODECS if options.quick and not options.only else CODECS
 
+    # Whoever stops the run stops what it has started too.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     directory = Path(tempfile.mkdtemp(prefix="dohle-interop-"))
     server = None
     if options.only == ["list"]:
