@@ -165,8 +165,7 @@ impl ConsumerGroup {
         });
         Some(GroupValue {
             protocol_type: PROTOCOL_TYPE.into(),
-            // Its members go on in the generation that they know of until they are told to join.
-            generation: self.members.iter().map(|(_, member)| member.current.epoch).max()?,
+            generation: self.epoch.epoch,
             protocol: Some(Arc::clone(protocol)),
             leader: self.members.iter().next().map(|(id, _)| Arc::clone(id)),
             since: ctx.now.wall,
