@@ -145,7 +145,7 @@ impl Swarm {
             session_timeout_ms: choices.pick(Stream::Swarm, "session-ms", &[1_000, 3_000, 6_000]),
             partitions: choices.range(Stream::Swarm, "offsets-partitions", 1, 3) as i32,
             segment_bytes: chance(choices, "offsets-topic", 60)
-                .then(|| choices.pick(Stream::Swarm, "offsets-bytes", &[2_000, 8_000, 30_000])),
+                .then(|| choices.pick(Stream::Swarm, "offsets-bytes", &[6_000, 12_000, 40_000])),
             protocols: choices.pick(Stream::Swarm, "protocols", &Protocols::DRAWN),
             statics: chance(choices, "static-members", 40),
             expiry: chance(choices, "expiring-offsets", 45),

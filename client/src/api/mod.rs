@@ -23,6 +23,7 @@
 //! ```
 
 mod admin;
+mod calls;
 mod consumer;
 mod outbox;
 mod producer;

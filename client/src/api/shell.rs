@@ -11,6 +11,7 @@ use std::sync::{Arc, Mutex, MutexGuard};
 use std::task::{Poll, Waker};
 use std::time::Duration;
 
+use super::calls::{Call, Calls};
 use super::outbox::Outbox;
 use super::race::{First, race};
 use super::runtime::{Disconnected, FrameRead, FrameWrite, Runtime};
@@ -35,7 +36,7 @@ pub(super) trait Client: Machine<Effect: Send, Input: Send> + Send + 'static {
 #[derive(Default)]
 pub(super) struct Wakers {
     tasks: Vec<Waker>,
-    calls: Vec<Box<dyn FnOnce() + Send>>,
+    calls: Vec<Call>,
 }
 
 impl Wakers {
@@ -45,11 +46,6 @@ impl Wakers {
 
     pub(super) fn call(&mut self, call: impl FnOnce() + Send + 'static) {
         self.calls.push(Box::new(call));
-    }
-
-    fn run(self) {
-        self.calls.into_iter().for_each(|call| call());
-        self.tasks.into_iter().for_each(Waker::wake);
     }
 }
 
@@ -71,6 +67,7 @@ pub(super) struct State<M: Client> {
 pub(super) struct Shell<R: Runtime, M: Client> {
     pub(super) runtime: R,
     state: Mutex<State<M>>,
+    calls: Calls,
 }
 
 /// A connection to be opened.
@@ -95,7 +92,7 @@ impl<R: Runtime, M: Client> Shell<R, M> {
             closed: false,
             last_error: None,
         };
-        let shell = Arc::new(Self { runtime, state: Mutex::new(state) });
+        let shell = Arc::new(Self { runtime, state: Mutex::new(state), calls: Calls::default() });
         shell.runtime.spawn(Arc::clone(&shell).run_timer());
         shell
     }
@@ -123,8 +120,11 @@ impl<R: Runtime, M: Client> Shell<R, M> {
     ) {
         let mut wake = Wakers::default();
         let opening = state.step(self.runtime.now(), input, &mut wake);
+        // Before anybody else steps the machine, so that calls are made in the order of its steps.
+        self.calls.add(wake.calls);
         drop(state);
-        wake.run();
+        self.calls.run();
+        wake.tasks.into_iter().for_each(Waker::wake);
         for opening in opening {
             self.runtime.spawn(Arc::clone(self).run_connection(opening));
         }

@@ -9,8 +9,9 @@ use dohle_wire::id::{LeaderEpoch, Offset, PartitionIndex, Timestamp, TopicId};
 use super::classic::ClassicState;
 use super::consumer::ConsumerState;
 pub use super::consumer::request::{
-    ConsumerBeat, ConsumerDescription, ConsumerHeartbeat, ConsumerMember, Refusal,
+    ConsumerBeat, ConsumerDescription, ConsumerHeartbeat, ConsumerMember,
 };
+use crate::mail::Refusal;
 
 /// A group's name.
 pub type GroupId = Arc<str>;

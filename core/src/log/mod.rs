@@ -207,10 +207,23 @@ impl Log {
         self.producers.expire(horizon);
     }
 
+    /// Whether a batch can be appended.
+    ///
+    /// # Errors
+    /// A batch larger than a segment can be (RECORD_LIST_TOO_LARGE).
+    pub fn check_size(&self, batch: &CheckedBatch) -> Result<(), Refusal> {
+        let (len, most) = (batch.bytes().len() as u64, self.settings.segment_bytes);
+        if len <= most {
+            return Ok(());
+        }
+        let message = format!("the batch has {len} bytes, a segment of this topic at most {most}");
+        Err(Refusal::new(ErrorCode::RecordListTooLarge, message))
+    }
+
     /// Appends a batch at the end of the log.
     ///
     /// # Errors
-    /// A batch larger than a segment can be (RECORD_LIST_TOO_LARGE). The caller has judged the
+    /// As [`Self::check_size`]. The caller has judged the
     /// producer's sequence before.
     pub fn append<E: From<DiskOp>>(
         &mut self,
@@ -220,16 +233,8 @@ impl Log {
         files: &mut FileIds,
         fx: &mut Fx<E>,
     ) -> Result<LogAppend, Refusal> {
+        self.check_size(batch)?;
         let len = batch.bytes().len() as u64;
-        if len > self.settings.segment_bytes {
-            return Err(Refusal::new(
-                ErrorCode::RecordListTooLarge,
-                format!(
-                    "the batch has {len} bytes, a segment of this topic at most {}",
-                    self.settings.segment_bytes
-                ),
-            ));
-        }
         let header = self.placed(batch.header(), epoch);
         self.make_room(now, &header, len, files, fx);
         self.note_epoch(epoch, header.base_offset, fx);

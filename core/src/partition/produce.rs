@@ -94,24 +94,27 @@ impl Partition {
         )
     }
 
-    /// Appends a batch of the node's own, which nobody is answered for here: whoever wrote it
-    /// waits until the high watermark reaches the offset that is returned.
+    /// Appends batches of the node's own, all of them or none, which nobody is answered for here:
+    /// whoever wrote them waits until the high watermark reaches the offset that is returned.
     ///
     /// # Errors
     /// Leadership errors, too few replicas in sync, a batch larger than a segment.
     pub fn append_own(
         &mut self,
         now: Now,
-        batch: &CheckedBatch,
+        batches: &[CheckedBatch],
         files: &mut FileIds,
         fx: &mut Fx<Effect>,
     ) -> Result<Offset, Refusal> {
         self.check_leader(None)?;
         self.check_min_isr()?;
-        let appended = self.log.append(now, batch, self.state.leader_epoch, files, fx)?;
-        self.unseen.push_back((appended.next, batch.bytes().len() as u64));
+        batches.iter().try_for_each(|batch| self.log.check_size(batch))?;
+        for batch in batches {
+            let appended = self.log.append(now, batch, self.state.leader_epoch, files, fx)?;
+            self.unseen.push_back((appended.next, batch.bytes().len() as u64));
+        }
         self.invariants();
-        Ok(appended.next)
+        Ok(self.log.end())
     }
 
     fn append(

@@ -8,6 +8,7 @@ use crate::group::place::OFFSETS_TOPIC;
 use crate::group::request as group;
 use crate::group::topics::Topics;
 use crate::group::{self as coordinator, GroupSettings};
+use crate::mail::Refusal;
 use crate::mutant::{Mutant, Mutants};
 
 /// Coordinators by the slot of their partition.
@@ -212,7 +213,7 @@ impl Shard {
             match effect {
                 coordinator::Effect::Answer(reply, answer) => group_answer(reply, answer, fx),
                 coordinator::Effect::Commit(_, answers) if trouble.is_some() => {
-                    refuse(answers, fx);
+                    refuse(answers, ErrorCode::NotCoordinator, fx);
                 }
                 coordinator::Effect::Commit(records, answers) => {
                     trouble = self.commit(now, slot, &records, answers, fx).err();
@@ -235,7 +236,7 @@ impl Shard {
         records: &[coordinator::record::Record],
         answers: Vec<(ReplyTo, group::Answer)>,
         fx: &mut Fx<Effect>,
-    ) -> Result<(), String> {
+    ) -> Result<(), Refusal> {
         let appended = self.append_records(now, slot, records, fx);
         let is_commit = |(_, answer): &_| matches!(answer, group::Answer::Committed(_));
         let early = self.mutants.has(Mutant::CommitBeforeCompletion);
@@ -244,12 +245,12 @@ impl Shard {
                 answers.into_iter().for_each(|(reply, answer)| group_answer(reply, answer, fx));
             }
             (Ok(upto), Some(ledger)) => ledger.wait(upto, answers),
-            (Err(why), _) => {
-                refuse(answers, fx);
-                return Err(why);
+            (Err(refusal), _) => {
+                refuse(answers, refusal.code, fx);
+                return Err(refusal);
             }
             // The disk failed under it, and everyone else was told.
-            (Ok(_), None) => refuse(answers, fx),
+            (Ok(_), None) => refuse(answers, ErrorCode::NotCoordinator, fx),
         }
         Ok(())
     }
@@ -260,24 +261,16 @@ impl Shard {
         slot: u32,
         records: &[coordinator::record::Record],
         fx: &mut Fx<Effect>,
-    ) -> Result<Offset, String> {
+    ) -> Result<Offset, Refusal> {
         let most = usize::try_from(self.config.message_max_bytes).unwrap_or(usize::MAX);
-        let batches = batches(now, records, most)?;
+        let batches = batches(now, records, most)
+            .map_err(|why| Refusal::new(ErrorCode::RecordListTooLarge, why))?;
         let mut files = self.files.clone();
         let mut inner = std::mem::take(&mut self.inner);
-        let open = self.slots.get_mut(slot).and_then(Slot::open_mut);
-        let mut appended = match &open {
-            Some(partition) => Ok(partition.log().end()),
-            None => Err("its partition is not open".to_owned()),
+        let appended = match self.slots.get_mut(slot).and_then(Slot::open_mut) {
+            Some(partition) => partition.append_own(now, &batches, &mut files, &mut inner),
+            None => Err(ErrorCode::NotLeaderOrFollower.into()),
         };
-        if let Some(partition) = open {
-            for batch in &batches {
-                match partition.append_own(now, batch, &mut files, &mut inner) {
-                    Ok(upto) => appended = Ok(upto),
-                    Err(refusal) => appended = Err(format!("{:?}", refusal.code)),
-                }
-            }
-        }
         self.files = files;
         self.slots.look_at(slot);
         self.carry_out(now, inner, fx);
@@ -285,8 +278,9 @@ impl Shard {
     }
 
     /// What was decided could not be appended: it is forgotten, and the log read once more.
-    fn begin_again(&mut self, now: Now, slot: u32, why: &str, fx: &mut Fx<Effect>) {
-        note(Level::Error, format!("records of groups cannot be appended: {why}"), fx);
+    fn begin_again(&mut self, now: Now, slot: u32, why: &Refusal, fx: &mut Fx<Effect>) {
+        let reason = why.message.clone().unwrap_or_else(|| format!("{:?}", why.code));
+        note(Level::Error, format!("records of groups cannot be appended: {reason}"), fx);
         let generation = self.ledgers.get(slot).map_or(0, |ledger| ledger.generation() + 1);
         self.end_ledger(slot, ErrorCode::NotCoordinator, fx);
         self.begin_ledger(now, slot, generation, fx);
@@ -306,8 +300,22 @@ pub(super) fn group_answer(reply: ReplyTo, answer: group::Answer, fx: &mut Fx<Ef
     answer_to(reply, Answer::Group(Box::new(answer)), fx);
 }
 
-fn refuse(answers: Vec<(ReplyTo, group::Answer)>, fx: &mut Fx<Effect>) {
+/// What could not be appended is not so.
+fn refuse(answers: Vec<(ReplyTo, group::Answer)>, why: ErrorCode, fx: &mut Fx<Effect>) {
     for (reply, answer) in answers {
-        group_answer(reply, answer.refused(ErrorCode::NotCoordinator), fx);
+        let code = told(why, &answer);
+        group_answer(reply, answer.refused(code), fx);
+    }
+}
+
+/// Records that are too large would be so again: that is final (Kafka's GroupCoordinatorService).
+/// Everything else may be tried once more.
+fn told(why: ErrorCode, answer: &group::Answer) -> ErrorCode {
+    match (why, answer) {
+        (ErrorCode::RecordListTooLarge, group::Answer::Committed(_)) => {
+            ErrorCode::InvalidCommitOffsetSize
+        }
+        (ErrorCode::RecordListTooLarge, _) => ErrorCode::UnknownServerError,
+        _ => ErrorCode::NotCoordinator,
     }
 }

@@ -10,8 +10,8 @@ use dohle_client::machine::admin::{
     MemberIdentity,
 };
 use dohle_net::client::Tokio;
+use dohle_wire::ErrorCode;
 use dohle_wire::id::Offset;
-use dohle_wire::{ApiKey, ErrorCode};
 
 use crate::cluster::{Cluster, on_a_broker};
 use crate::member::Member;
@@ -180,9 +180,6 @@ fn static_members_are_removed_by_their_own_names() {
 fn groups_of_the_newer_protocol_are_described() {
     on_a_broker("group-newer", async |cluster| {
         let mut member = Member::connect(&cluster.servers);
-        if !member.knows(ApiKey::ConsumerGroupDescribe) {
-            return;
-        }
         let admin = cluster.admin();
         let topic = cluster.topic("t", 2).await;
         let group = cluster.name("newer");

@@ -8,11 +8,11 @@ use bytes::Bytes;
 use dohle_wire::header::decode_response_header;
 use dohle_wire::message::consumer_protocol_assignment::TopicPartition;
 use dohle_wire::message::{
-    ApiVersionsRequest, ConsumerGroupHeartbeatRequest, ConsumerProtocolAssignment,
-    ConsumerProtocolSubscription, JoinGroupRequest, JoinGroupRequestProtocol, Request,
-    SyncGroupRequest, SyncGroupRequestAssignment,
+    ConsumerGroupHeartbeatRequest, ConsumerProtocolAssignment, ConsumerProtocolSubscription,
+    JoinGroupRequest, JoinGroupRequestProtocol, Request, SyncGroupRequest,
+    SyncGroupRequestAssignment,
 };
-use dohle_wire::{ApiKey, ErrorCode, Message, Reader, RequestHeader, Writer};
+use dohle_wire::{ErrorCode, Message, Reader, RequestHeader, Writer};
 
 /// A connection on which requests are made one after the other.
 pub(crate) struct Member(TcpStream);
@@ -46,16 +46,6 @@ impl Member {
         let mut reader = Reader::new(Bytes::from(frame));
         decode_response_header(&mut reader, R::KEY, version).expect("a header");
         R::Response::decode(&mut reader, version).expect("an answer")
-    }
-
-    /// Whether the broker speaks a request at all.
-    pub(crate) fn knows(&mut self, key: ApiKey) -> bool {
-        let request = ApiVersionsRequest {
-            client_software_name: "dohle-tests".to_owned(),
-            client_software_version: "1".to_owned(),
-            ..Default::default()
-        };
-        self.ask(3, &request).api_keys.iter().any(|row| row.api_key == key.code())
     }
 
     /// Joins a classic group as its only member, which reads partition 0 of a topic. Gives the

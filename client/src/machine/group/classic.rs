@@ -217,15 +217,20 @@ impl Group {
             return self.on_join_lost(now, cluster, attempt);
         };
         cluster.throttle(now, answer.peer, response.throttle_time_ms);
-        let code = ErrorCode::from(response.error_code);
-        match code {
-            ErrorCode::None => return self.on_generation(now, cluster, response),
+        match ErrorCode::from(response.error_code) {
+            ErrorCode::None => self.on_generation(now, cluster, response),
             ErrorCode::MemberIdRequired => {
                 self.member_id = response.member_id;
                 self.classic.stage = Stage::Out;
                 self.classic.wanted = true;
-                return;
             }
+            code => self.on_refusal(now, cluster, code),
+        }
+    }
+
+    /// A join or sync was refused: joins again, unless that is of no use.
+    fn on_refusal<T: Tags>(&mut self, now: Now, cluster: &mut Cluster<T>, code: ErrorCode) {
+        match code {
             code if self.mends(code) || code == ErrorCode::RebalanceInProgress => {}
             ErrorCode::UnknownMemberId | ErrorCode::IllegalGeneration => {
                 self.reset(code == ErrorCode::IllegalGeneration);
@@ -317,21 +322,10 @@ impl Group {
             return self.on_join_lost(now, cluster, attempt);
         };
         cluster.throttle(now, answer.peer, response.throttle_time_ms);
-        let code = ErrorCode::from(response.error_code);
-        match code {
-            ErrorCode::None => return self.on_assigned(now, response.assignment),
-            code if self.mends(code) || code == ErrorCode::RebalanceInProgress => {}
-            ErrorCode::UnknownMemberId | ErrorCode::IllegalGeneration => {
-                self.reset(code == ErrorCode::IllegalGeneration);
-                self.invited = true;
-            }
-            ErrorCode::FencedInstanceId => return self.die(GroupError::Fenced),
-            code => {
-                self.fail(GroupError::Refused(code));
-                self.invited = false;
-            }
+        match ErrorCode::from(response.error_code) {
+            ErrorCode::None => self.on_assigned(now, response.assignment),
+            code => self.on_refusal(now, cluster, code),
         }
-        self.join_again(now, cluster);
     }
 
     fn on_assigned(&mut self, now: Now, assignment: bytes::Bytes) {

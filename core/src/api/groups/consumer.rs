@@ -19,10 +19,9 @@ use dohle_wire::message::{
 use super::member::host;
 use super::{Form, GroupAnswer, GroupCall, GroupRequest, ODD, shared};
 use crate::api::{Begun, Ctx, Outcome, reply};
-use crate::group::request::{
-    ConsumerBeat, ConsumerDescription, ConsumerHeartbeat, ConsumerMember, Refusal,
-};
+use crate::group::request::{ConsumerBeat, ConsumerDescription, ConsumerHeartbeat, ConsumerMember};
 use crate::group::topics::Part;
+use crate::mail::Refusal;
 
 /// First version in which members choose their ids and may subscribe by pattern.
 const OWN_IDS_FROM: i16 = 1;

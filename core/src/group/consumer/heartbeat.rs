@@ -10,12 +10,12 @@ use dohle_wire::id::TopicId;
 
 use super::assignor::Assignor;
 use super::reconcile::{Goal, next};
-use super::request::{ConsumerBeat, ConsumerHeartbeat, Refusal};
+use super::request::{ConsumerBeat, ConsumerHeartbeat};
 use super::*;
 use crate::group::notes::named;
 use crate::group::record::{AboutMember, Current, MemberState, Owned};
 use crate::group::{Ctx, Group, Kind};
-use crate::mail::ReplyTo;
+use crate::mail::{Refusal, ReplyTo};
 use crate::mutant::Mutant;
 
 use crate::group::request::Answer;

@@ -4,10 +4,11 @@ use std::sync::Arc;
 
 use dohle_wire::error::ErrorCode;
 
-use super::request::{ConsumerBeat, ConsumerHeartbeat, Refusal};
+use super::request::{ConsumerBeat, ConsumerHeartbeat};
 use super::*;
 use crate::group::notes::named;
 use crate::group::record::{Current, Owned};
+use crate::mail::Refusal;
 
 impl ConsumerGroup {
     /// A heartbeat with which a member leaves, for good or, as a static one, to come back.

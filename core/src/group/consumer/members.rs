@@ -6,9 +6,9 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use super::request::Refusal;
 use crate::group::record::{AboutMember, Current, MemberState};
 use crate::group::request::MemberId;
+use crate::mail::Refusal;
 use dohle_wire::error::ErrorCode;
 
 /// A member of a consumer group.

@@ -14,13 +14,13 @@ use dohle_wire::id::PartitionIndex;
 use dohle_wire::message::ConsumerProtocolAssignment;
 use dohle_wire::message::consumer_protocol_assignment::TopicPartition;
 
-use super::request::Refusal;
 use super::*;
 use crate::group::classic::{self, ClassicGroup, ClassicState};
 use crate::group::record::{
     AboutMember, ClassicPart, Current, GroupValue, MemberState, MemberValue, Owned,
 };
 use crate::group::{Group, Kind};
+use crate::mail::Refusal;
 
 /// Which groups may change their protocol (`group.consumer.migration.policy`).
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]

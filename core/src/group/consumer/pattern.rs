@@ -9,8 +9,8 @@ use std::sync::Arc;
 use dohle_wire::error::ErrorCode;
 use regex::{Regex, RegexBuilder};
 
-use super::request::Refusal;
 use crate::group::topics::Topics;
+use crate::mail::Refusal;
 
 /// A pattern is no longer than this, in bytes: it is the key of a record.
 const PATTERN_MAX_BYTES: usize = 8 * 1024;

@@ -3,8 +3,6 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use dohle_wire::error::ErrorCode;
-
 use super::ConsumerState;
 use crate::group::record::{AboutMember, Current};
 use crate::group::request::{GroupId, MemberId};
@@ -53,27 +51,6 @@ pub struct ConsumerBeat {
     pub interval_ms: i32,
     /// What it may read, if that is news.
     pub assigned: Option<BTreeSet<Part>>,
-}
-
-/// Why not, with a sentence for whoever reads the client's log.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Refusal {
-    /// Kafka's error code.
-    pub code: ErrorCode,
-    /// In words.
-    pub message: Option<String>,
-}
-
-impl From<ErrorCode> for Refusal {
-    fn from(code: ErrorCode) -> Self {
-        Self { code, message: None }
-    }
-}
-
-impl Refusal {
-    pub(in crate::group) fn new(code: ErrorCode, message: impl Into<String>) -> Self {
-        Self { code, message: Some(message.into()) }
-    }
 }
 
 /// A consumer group as operators see it.

@@ -10,12 +10,11 @@ mod settings;
 use dohle_wire::id::{TopicId, Uuid};
 
 use super::*;
-use crate::group::consumer::request::{
-    ConsumerBeat, ConsumerDescription, ConsumerHeartbeat, Refusal,
-};
+use crate::group::consumer::request::{ConsumerBeat, ConsumerDescription, ConsumerHeartbeat};
 use crate::group::consumer::{ConsumerState, Member};
 use crate::group::record::{Current, MemberState};
 use crate::group::topics::{Part, Topic};
+use crate::mail::Refusal;
 
 /// Milliseconds that members may take to give up partitions.
 const REVOKE_MS: u64 = 60_000;

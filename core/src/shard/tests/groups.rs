@@ -165,6 +165,24 @@ fn the_initial_delay_is_a_deadline_of_the_shard() {
 }
 
 #[test]
+fn records_that_fit_no_segment_are_refused_for_good_and_change_nothing() {
+    let mut world = World::new();
+    let configs = [("cleanup.policy", "compact"), ("internal.segment.bytes", "300")];
+    world.topic(OFFSETS_TOPIC, OFFSETS, &configs);
+    world.topic("t", 1, &[]);
+    world.ask(1, commit_of(7));
+    assert_eq!(world.told(1), Some(GroupAnswer::Committed(Ok(vec![ErrorCode::None]))));
+    let Request::Commit(mut large) = commit_of(8) else { unreachable!("a commit") };
+    large.offsets[0].value.metadata = "m".repeat(400).into();
+    world.ask(2, Request::Commit(large));
+    let refused = ErrorCode::InvalidCommitOffsetSize;
+    assert_eq!(world.told(2), Some(GroupAnswer::Committed(Err(refused))));
+    assert_eq!(world.fetched(), Some(7));
+    world.ask(3, commit_of(9));
+    assert_eq!(world.told(3), Some(GroupAnswer::Committed(Ok(vec![ErrorCode::None]))));
+}
+
+#[test]
 fn a_topic_deleted_while_the_log_is_read_is_forgotten_too() {
     let mut world = coordinating();
     world.ask(1, commit_of(7));
