@@ -9,7 +9,7 @@ use super::classic::{CONSUMER, ClassicGroup, ClassicState, Member};
 use super::record::Record;
 use super::request::{Answer, DescribedMember, Description, GroupState, ListedGroup, MemberId};
 use super::{Ctx, Group, Kind};
-use crate::mail::ReplyTo;
+use crate::mail::{Refusal, ReplyTo};
 
 impl Group {
     /// The group in a list.
@@ -28,9 +28,21 @@ impl Group {
     pub(super) fn on_describe(&self, reply: ReplyTo, ctx: &mut Ctx<'_>) {
         let described = match &self.kind {
             Kind::Classic(group) if !self.is_nothing() => Ok(describe(group)),
-            Kind::Classic(_) | Kind::Consumer(_) => Err(ErrorCode::GroupIdNotFound),
+            Kind::Consumer(_) if !self.is_nothing() => Err(self.not_of("classic")),
+            Kind::Classic(_) | Kind::Consumer(_) => Err(self.not_found()),
         };
         ctx.answer_committed(reply, Answer::Described(described));
+    }
+
+    /// Why a group of which nothing is known is not described.
+    pub(super) fn not_found(&self) -> Refusal {
+        Refusal::new(ErrorCode::GroupIdNotFound, format!("Group {} not found.", self.name()))
+    }
+
+    /// Why a group of another protocol is not described.
+    pub(super) fn not_of(&self, protocol: &str) -> Refusal {
+        let message = format!("Group {} is not a {protocol} group.", self.name());
+        Refusal::new(ErrorCode::GroupIdNotFound, message)
     }
 
     /// DeleteGroups.

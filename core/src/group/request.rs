@@ -71,12 +71,12 @@ impl Request {
             Self::Heartbeat(_) => Answer::Beaten(code),
             Self::Leave(_) => Answer::Left(Err(code)),
             Self::ConsumerHeartbeat(_) => Answer::ConsumerBeaten(Err(code.into())),
-            Self::DescribeConsumer(_) => Answer::ConsumerDescribed(Err(code)),
+            Self::DescribeConsumer(_) => Answer::ConsumerDescribed(Err(code.into())),
             Self::Commit(_) => Answer::Committed(Err(code)),
             Self::Fetch(_) => Answer::Fetched(Err(code)),
             Self::DeleteOffsets(_) => Answer::OffsetsDeleted(Err(code)),
             Self::List => Answer::Listed(Err(code)),
-            Self::Describe(_) => Answer::Described(Err(code)),
+            Self::Describe(_) => Answer::Described(Err(code.into())),
             Self::Delete(_) => Answer::Deleted(code),
         }
     }
@@ -275,7 +275,7 @@ pub enum Answer {
     /// To [`Request::ConsumerHeartbeat`].
     ConsumerBeaten(Result<ConsumerBeat, Refusal>),
     /// To [`Request::DescribeConsumer`].
-    ConsumerDescribed(Result<ConsumerDescription, ErrorCode>),
+    ConsumerDescribed(Result<ConsumerDescription, Refusal>),
     /// To [`Request::Commit`]: a code for each offset, in the request's order.
     Committed(Result<Vec<ErrorCode>, ErrorCode>),
     /// To [`Request::Fetch`].
@@ -285,7 +285,7 @@ pub enum Answer {
     /// To [`Request::List`].
     Listed(Result<Vec<ListedGroup>, ErrorCode>),
     /// To [`Request::Describe`].
-    Described(Result<Description, ErrorCode>),
+    Described(Result<Description, Refusal>),
     /// To [`Request::Delete`].
     Deleted(ErrorCode),
 }
@@ -376,12 +376,12 @@ impl Answer {
             Self::Beaten(_) => Self::Beaten(code),
             Self::Left(_) => Self::Left(Err(code)),
             Self::ConsumerBeaten(_) => Self::ConsumerBeaten(Err(code.into())),
-            Self::ConsumerDescribed(_) => Self::ConsumerDescribed(Err(code)),
+            Self::ConsumerDescribed(_) => Self::ConsumerDescribed(Err(code.into())),
             Self::Committed(_) => Self::Committed(Err(code)),
             Self::Fetched(_) => Self::Fetched(Err(code)),
             Self::OffsetsDeleted(_) => Self::OffsetsDeleted(Err(code)),
             Self::Listed(_) => Self::Listed(Err(code)),
-            Self::Described(_) => Self::Described(Err(code)),
+            Self::Described(_) => Self::Described(Err(code.into())),
             Self::Deleted(_) => Self::Deleted(code),
         }
     }

@@ -30,7 +30,7 @@ use super::request::{
 use super::topics::Topics;
 use super::{Effect, Group, GroupCoordinator, GroupSettings, Input};
 use crate::fx::Fx;
-use crate::mail::{ReplyTo, SessionId};
+use crate::mail::{Refusal, ReplyTo, SessionId};
 use crate::mutant::Mutants;
 use crate::time::{Instant, Now};
 
@@ -449,7 +449,7 @@ impl World {
     }
 
     #[track_caller]
-    fn describe(&mut self) -> Result<Description, ErrorCode> {
+    fn describe(&mut self) -> Result<Description, Refusal> {
         let request = self.ask(Request::Describe(GROUP.into()));
         match self.answer(request) {
             Answer::Described(described) => described,
@@ -523,4 +523,9 @@ fn part(topic: &str, partition: i32, offset: i64, metadata: &str) -> CommitPart 
         topic_id: None,
     };
     CommitPart { topic: topic.into(), topic_id: None, partition: PartitionIndex(partition), value }
+}
+
+/// How a group is not described.
+fn missing<T>(why: &str) -> Result<T, Refusal> {
+    Err(Refusal::new(ErrorCode::GroupIdNotFound, format!("Group {GROUP} {why}.")))
 }

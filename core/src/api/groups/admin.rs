@@ -13,6 +13,7 @@ use super::{Form, GroupAnswer, GroupCall, GroupRequest, ODD, shared};
 use crate::api::{Begun, Ctx, Outcome, authorized, reply};
 use crate::group::classic::ClassicState;
 use crate::group::request::{DescribedMember, Description, ListedGroup as Listed};
+use crate::mail::Refusal;
 
 /// First version of DescribeGroups that says that a group is not there.
 const NOT_FOUND_FROM: i16 = 6;
@@ -94,13 +95,15 @@ pub(super) fn finish_describe(
     let groups = groups.into_iter().zip(answers).map(|(group_id, answer)| {
         let described = match answer {
             GroupAnswer::Described(described) => described,
-            _ => Err(ODD),
+            _ => Err(ODD.into()),
         };
         let group = match described {
             Ok(description) => describe(group_id, description),
-            Err(ErrorCode::GroupIdNotFound) => unknown(ctx, group_id),
-            Err(error) => {
-                DescribedGroup { group_id, error_code: error.code(), ..Default::default() }
+            Err(refusal) if refusal.code == ErrorCode::GroupIdNotFound => {
+                unknown(ctx, group_id, refusal)
+            }
+            Err(refusal) => {
+                DescribedGroup { group_id, error_code: refusal.code.code(), ..Default::default() }
             }
         };
         DescribedGroup { authorized_operations: rights, ..group }
@@ -110,12 +113,12 @@ pub(super) fn finish_describe(
 }
 
 /// A group that is not there is dead; newer clients are told so by a code.
-fn unknown(ctx: &Ctx<'_>, group_id: String) -> DescribedGroup {
+fn unknown(ctx: &Ctx<'_>, group_id: String, refusal: Refusal) -> DescribedGroup {
     let told = ctx.version() >= NOT_FOUND_FROM;
-    let error = if told { ErrorCode::GroupIdNotFound } else { ErrorCode::None };
+    let error = if told { refusal.code } else { ErrorCode::None };
     DescribedGroup {
         error_code: error.code(),
-        error_message: told.then(|| format!("Group {group_id} not found.")),
+        error_message: refusal.message.filter(|_| told),
         group_id,
         group_state: ClassicState::Dead.name().to_owned(),
         ..Default::default()

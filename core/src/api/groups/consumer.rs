@@ -127,21 +127,20 @@ pub(super) fn finish_describe(
     let groups = groups.into_iter().zip(answers).map(|(group_id, answer)| {
         let described = match answer {
             GroupAnswer::ConsumerDescribed(described) => described,
-            _ => Err(ODD),
+            _ => Err(ODD.into()),
         };
         match described {
             Ok(group) => describe(ctx, group_id, group),
-            Err(code) => refused(group_id, code),
+            Err(refusal) => refused(group_id, refusal),
         }
     });
     let response = ConsumerGroupDescribeResponse { groups: groups.collect(), ..Default::default() };
     reply::answer(ctx, &response)
 }
 
-fn refused(group_id: String, code: ErrorCode) -> DescribedGroup {
-    let missing = code == ErrorCode::GroupIdNotFound;
-    let error_message = missing.then(|| format!("Group {group_id} is not a consumer group."));
-    DescribedGroup { error_code: code.code(), error_message, group_id, ..Default::default() }
+fn refused(group_id: String, refusal: Refusal) -> DescribedGroup {
+    let error_code = refusal.code.code();
+    DescribedGroup { error_code, error_message: refusal.message, group_id, ..Default::default() }
 }
 
 fn describe(ctx: &Ctx<'_>, group_id: String, group: ConsumerDescription) -> DescribedGroup {

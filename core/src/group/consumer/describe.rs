@@ -2,8 +2,6 @@
 
 use std::sync::Arc;
 
-use dohle_wire::error::ErrorCode;
-
 use super::request::{ConsumerDescription, ConsumerMember};
 use super::*;
 use crate::group::request::Answer;
@@ -15,7 +13,8 @@ impl Group {
     pub(in crate::group) fn on_describe_consumer(&self, reply: ReplyTo, ctx: &mut Ctx<'_>) {
         let described = match &self.kind {
             Kind::Consumer(group) if group.is_recorded() => Ok(group.describe(ctx)),
-            Kind::Consumer(_) | Kind::Classic(_) => Err(ErrorCode::GroupIdNotFound),
+            Kind::Classic(_) if !self.is_nothing() => Err(self.not_of("consumer")),
+            Kind::Consumer(_) | Kind::Classic(_) => Err(self.not_found()),
         };
         ctx.answer_committed(reply, Answer::ConsumerDescribed(described));
     }

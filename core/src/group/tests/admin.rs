@@ -13,7 +13,7 @@ fn delete(world: &mut World) -> ErrorCode {
 #[test]
 fn a_group_is_described_in_each_state() {
     let mut world = World::new();
-    assert_eq!(world.describe(), Err(ErrorCode::GroupIdNotFound));
+    assert_eq!(world.describe(), missing("not found"));
     let (id, request) = world.join_new();
     let described = world.describe().unwrap();
     assert_eq!(described.state.name(), "PreparingRebalance");

@@ -14,7 +14,6 @@ use crate::group::consumer::request::{ConsumerBeat, ConsumerDescription, Consume
 use crate::group::consumer::{ConsumerState, Member};
 use crate::group::record::{Current, MemberState};
 use crate::group::topics::{Part, Topic};
-use crate::mail::Refusal;
 
 /// Milliseconds that members may take to give up partitions.
 const REVOKE_MS: u64 = 60_000;
@@ -149,7 +148,7 @@ impl World {
     }
 
     #[track_caller]
-    fn describe_consumer(&mut self) -> Result<ConsumerDescription, ErrorCode> {
+    fn describe_consumer(&mut self) -> Result<ConsumerDescription, Refusal> {
         let request = self.ask(Request::DescribeConsumer(GROUP.into()));
         match self.answer(request) {
             Answer::ConsumerDescribed(described) => described,

@@ -40,7 +40,7 @@ fn a_group_that_is_not_there_cannot_be_gone_on_with() {
     let mut world = World::with_topics(&[("t", 1)], |_| ());
     assert_eq!(world.code(beat("a", 1)), ErrorCode::GroupIdNotFound);
     assert_eq!(world.code(beat("a", -1)), ErrorCode::GroupIdNotFound);
-    assert_eq!(world.describe_consumer(), Err(ErrorCode::GroupIdNotFound));
+    assert_eq!(world.describe_consumer(), missing("not found"));
     world.told(enter("a", &["t"]));
     assert_eq!(world.code(beat("b", 1)), ErrorCode::UnknownMemberId);
     assert_eq!(world.code(beat("b", -1)), ErrorCode::UnknownMemberId);
@@ -60,6 +60,7 @@ fn a_full_group_takes_nobody_in() {
 fn operators_see_a_group_and_end_it_when_it_is_empty() {
     let mut world = World::with_topics(&[("t", 2)], |_| ());
     assert_eq!(world.commit(nobody(), 5), Ok(vec![ErrorCode::None]));
+    assert_eq!(world.describe_consumer(), missing("is not a consumer group"));
     world.told(enter_as("i", "a", &["t"]));
     world.told(enter("b", &["t"]));
     let group = world.describe_consumer().unwrap();
@@ -71,7 +72,7 @@ fn operators_see_a_group_and_end_it_when_it_is_empty() {
     let listed = &world.coordinator.list()[0];
     assert_eq!(listed.state, GroupState::Consumer(ConsumerState::Reconciling));
     assert_eq!((listed.state.kind(), &*listed.protocol_type), ("consumer", "consumer"));
-    assert_eq!(world.describe(), Err(ErrorCode::GroupIdNotFound), "it is not a classic one");
+    assert_eq!(world.describe(), missing("is not a classic group"));
     let delete = |world: &mut World| {
         let request = world.ask(Request::Delete(GROUP.into()));
         world.answer(request)
@@ -89,7 +90,7 @@ fn operators_see_a_group_and_end_it_when_it_is_empty() {
     world.told(beat("b", -1));
     assert_eq!(delete(&mut world), Answer::Deleted(ErrorCode::None));
     assert!(world.log.is_empty(), "{:?}", world.log);
-    assert_eq!(world.describe_consumer(), Err(ErrorCode::GroupIdNotFound));
+    assert_eq!(world.describe_consumer(), missing("not found"));
 }
 
 #[test]
