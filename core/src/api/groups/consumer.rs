@@ -4,7 +4,6 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use dohle_wire::codec::{DecodeError, Reader};
-use dohle_wire::error::ErrorCode;
 use dohle_wire::id::{PartitionIndex, TopicId};
 use dohle_wire::message::consumer_group_describe_response::{
     Assignment as Described, DescribedGroup, Member, TopicPartitions as DescribedPartitions,
