@@ -37,8 +37,10 @@ use crate::rt::{self, AsyncReadExt, TcpStream};
 const FRAME_MAX: usize = 512 * 1024 * 1024;
 /// Bytes of the length in front of a frame.
 const PREFIX: usize = 4;
-/// Room for reading at the start; more is made as bytes arrive, never for what is only announced.
+/// Room for what is not announced yet.
 const ROOM: usize = 64 * 1024;
+/// Most room that is made for what is only announced; more is made as bytes arrive.
+const ROOM_AT_ONCE: usize = 4 * 1024 * 1024;
 
 /// The runtime of tokio. Everything is to be used inside one.
 #[derive(Copy, Clone, Debug)]
@@ -122,13 +124,15 @@ impl Reading {
 impl FrameRead for Reading {
     async fn read(&mut self) -> Result<Bytes, Disconnected> {
         loop {
-            if let Some(len) = self.announced()?
-                && self.buffer.len() >= PREFIX + len
-            {
-                let frame = self.buffer.split_to(PREFIX + len).freeze();
-                return Ok(frame.slice(PREFIX..));
-            }
-            self.buffer.reserve(self.buffer.len().max(ROOM));
+            let missing = match self.announced()? {
+                None => ROOM,
+                Some(len) if self.buffer.len() >= PREFIX + len => {
+                    let frame = self.buffer.split_to(PREFIX + len).freeze();
+                    return Ok(frame.slice(PREFIX..));
+                }
+                Some(len) => PREFIX + len - self.buffer.len(),
+            };
+            self.buffer.reserve(missing.min(ROOM_AT_ONCE));
             if self.half.read_buf(&mut self.buffer).await.map_err(told)? == 0 {
                 return Err(Disconnected("the broker closed the connection".to_owned()));
             }

@@ -8,6 +8,7 @@ use std::sync::Arc;
 
 use dohle_wire::id::Offset;
 
+use super::calls::NoCall;
 use super::runtime::Runtime;
 use super::shell::{Client, Shell, Wakers};
 use super::slot::{Giver, slot};
@@ -28,8 +29,9 @@ pub(super) struct Book {
 
 impl Client for Machine {
     type Book = Book;
+    type Call = NoCall;
 
-    fn settle(book: &mut Book, effect: Effect, wake: &mut Wakers) -> Option<NetEffect> {
+    fn settle(book: &mut Book, effect: Effect, wake: &mut Wakers<NoCall>) -> Option<NetEffect> {
         match effect {
             Effect::Net(effect) => return Some(effect),
             Effect::Done { token, result } => {
@@ -39,7 +41,7 @@ impl Client for Machine {
         None
     }
 
-    fn stepped(&self, _book: &mut Book, _wake: &mut Wakers) {}
+    fn stepped(&self, _book: &mut Book, _wake: &mut Wakers<NoCall>) {}
 
     fn close() -> Input {
         Input::Close

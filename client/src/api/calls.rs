@@ -5,76 +5,96 @@
 //! that was added later never overtakes an earlier one, whichever threads they come from.
 
 use std::collections::VecDeque;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// One call.
-pub(super) type Call = Box<dyn FnOnce() + Send>;
+pub(super) trait Call: Send + 'static {
+    /// Makes it.
+    fn make(self);
+}
+
+/// Of a client that calls nobody.
+pub(super) enum NoCall {}
+
+impl Call for NoCall {
+    fn make(self) {
+        match self {}
+    }
+}
 
 /// Calls that wait.
-#[derive(Default)]
-pub(super) struct Calls(Mutex<Queue>);
+pub(super) struct Calls<C>(Mutex<Queue<C>>);
 
-#[derive(Default)]
-struct Queue {
-    waiting: VecDeque<Call>,
+struct Queue<C> {
+    waiting: VecDeque<C>,
     /// Somebody makes them.
     running: bool,
 }
 
-/// Ends the turn of whoever makes calls, also when one of them panics.
-struct Turn<'a>(&'a Calls);
-
-impl Drop for Turn<'_> {
-    fn drop(&mut self) {
-        self.0.lock().running = false;
+impl<C> Default for Calls<C> {
+    fn default() -> Self {
+        Self(Mutex::new(Queue { waiting: VecDeque::new(), running: false }))
     }
 }
 
-impl Calls {
-    fn lock(&self) -> MutexGuard<'_, Queue> {
+impl<C> Calls<C> {
+    fn lock(&self) -> MutexGuard<'_, Queue<C>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    pub(super) fn add(&self, calls: Vec<Call>) {
+    pub(super) fn add(&self, calls: Vec<C>) {
         if !calls.is_empty() {
             self.lock().waiting.extend(calls);
         }
     }
 
-    /// Makes all calls, unless somebody is at it: then that one does.
-    pub(super) fn run(&self) {
-        loop {
-            {
-                let mut queue = self.lock();
-                if queue.running || queue.waiting.is_empty() {
-                    return;
-                }
-                queue.running = true;
-            }
-            let turn = Turn(self);
-            while let Some(call) = self.next() {
-                call();
-            }
-            drop(turn);
-        }
+    /// The calls that wait, if there are any and nobody is at it.
+    fn turn(&self) -> Option<VecDeque<C>> {
+        let mut queue = self.lock();
+        let free = !queue.running && !queue.waiting.is_empty();
+        queue.running |= free;
+        free.then(|| std::mem::take(&mut queue.waiting))
     }
+}
 
-    fn next(&self) -> Option<Call> {
-        self.lock().waiting.pop_front()
+impl<C: Call> Calls<C> {
+    /// Makes all calls, unless somebody is at it: then that one does. When one panics the others are
+    /// made nevertheless, and then the panic goes on.
+    pub(super) fn run(&self) {
+        let mut panic = None;
+        while let Some(calls) = self.turn() {
+            for call in calls {
+                if let Err(cause) = catch_unwind(AssertUnwindSafe(|| call.make())) {
+                    panic.get_or_insert(cause);
+                }
+            }
+            self.lock().running = false;
+        }
+        if let Some(cause) = panic {
+            resume_unwind(cause);
+        }
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use std::panic::{AssertUnwindSafe, catch_unwind};
     use std::sync::Arc;
 
     use super::*;
 
+    type Boxed = Box<dyn FnOnce() + Send>;
+
+    impl Call for Boxed {
+        fn make(self) {
+            self();
+        }
+    }
+
     #[test]
     fn calls_are_made_in_order_also_those_that_calls_add() {
         let (calls, made) = (Arc::new(Calls::default()), Arc::new(Mutex::new(Vec::new())));
-        let note = |number: i32| -> Call {
+        let note = |number: i32| -> Boxed {
             let made = Arc::clone(&made);
             Box::new(move || made.lock().unwrap().push(number))
         };
@@ -91,14 +111,13 @@ mod tests {
 
     #[test]
     fn a_call_that_panics_stops_nobody_else() {
-        let (calls, made) = (Calls::default(), Arc::new(Mutex::new(0)));
+        let (calls, made) = (Calls::<Boxed>::default(), Arc::new(Mutex::new(0)));
         let count = Arc::clone(&made);
         calls.add(vec![
             Box::new(|| panic!("of the application")),
             Box::new(move || *count.lock().unwrap() += 1),
         ]);
         assert!(catch_unwind(AssertUnwindSafe(|| calls.run())).is_err());
-        calls.run();
         assert_eq!(*made.lock().unwrap(), 1);
     }
 }

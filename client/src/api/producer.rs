@@ -7,7 +7,9 @@ use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 
 use dohle_wire::record::Codecs;
+use slab::Slab;
 
+use super::calls::Call;
 use super::race::{First, race};
 use super::runtime::Runtime;
 use super::shell::{Client, Shell, Wakers};
@@ -25,17 +27,36 @@ type Outcome = Result<RecordMetadata, ProduceError>;
 enum Hearer {
     /// Whoever awaits the delivery.
     Awaits(Giver<Outcome>),
-    /// A callback.
-    Callback(Box<dyn FnOnce(Outcome) + Send>),
+    Callback(Callback),
     Nobody,
 }
 
 impl Hearer {
-    fn tell(self, outcome: Outcome, wake: &mut Wakers) {
+    fn tell(self, outcome: Outcome, wake: &mut Wakers<Told>) {
         match self {
             Self::Awaits(giver) => wake.add(giver.give(outcome)),
-            Self::Callback(callback) => wake.call(move || callback(outcome)),
+            Self::Callback(callback) => wake.call(Told::Fate(callback, outcome)),
             Self::Nobody => {}
+        }
+    }
+}
+
+type Callback = Box<dyn FnOnce(Outcome) + Send>;
+
+/// What the application is told once the lock is free.
+pub(super) enum Told {
+    /// What became of a record.
+    Fate(Callback, Outcome),
+    /// A flush is over. Whoever waits for it finds that the callbacks of what was flushed have been
+    /// called.
+    Flushed(Giver<()>),
+}
+
+impl Call for Told {
+    fn make(self) {
+        match self {
+            Self::Fate(callback, outcome) => callback(outcome),
+            Self::Flushed(giver) => giver.give(()).into_iter().for_each(Waker::wake),
         }
     }
 }
@@ -43,42 +64,41 @@ impl Hearer {
 /// Who waits for what.
 #[derive(Default)]
 pub(super) struct Book {
-    next_token: u64,
-    records: std::collections::BTreeMap<Token, Hearer>,
-    flushes: std::collections::BTreeMap<Token, Giver<()>>,
+    /// By the tokens of the records.
+    records: Slab<Hearer>,
+    /// By the tokens of the flushes.
+    flushes: Slab<Giver<()>>,
     for_memory: Vec<Waker>,
 }
 
-impl Book {
-    fn token(&mut self) -> Token {
-        self.next_token += 1;
-        Token(self.next_token)
-    }
+/// Takes out whom a token stands for. Every token is answered once.
+fn take<T>(waiting: &mut Slab<T>, token: Token) -> Option<T> {
+    waiting.try_remove(usize::try_from(token.0).ok()?)
 }
 
 impl Client for Machine {
     type Book = Book;
+    type Call = Told;
 
-    fn settle(book: &mut Book, effect: Effect, wake: &mut Wakers) -> Option<NetEffect> {
+    fn settle(book: &mut Book, effect: Effect, wake: &mut Wakers<Told>) -> Option<NetEffect> {
         match effect {
             Effect::Net(effect) => return Some(effect),
             Effect::Delivered { token, result } => {
-                if let Some(hearer) = book.records.remove(&token) {
+                if let Some(hearer) = take(&mut book.records, token) {
                     hearer.tell(result, wake);
                 }
                 wake.add(book.for_memory.drain(..));
             }
             Effect::Flushed { token } => {
-                // Whoever waits for a flush finds that callbacks of what was flushed have been called.
-                if let Some(giver) = book.flushes.remove(&token) {
-                    wake.call(move || giver.give(()).into_iter().for_each(Waker::wake));
+                if let Some(giver) = take(&mut book.flushes, token) {
+                    wake.call(Told::Flushed(giver));
                 }
             }
         }
         None
     }
 
-    fn stepped(&self, _book: &mut Book, _wake: &mut Wakers) {}
+    fn stepped(&self, _book: &mut Book, _wake: &mut Wakers<Told>) {}
 
     fn close() -> Input {
         Input::Close
@@ -234,8 +254,13 @@ impl<R: Runtime> Producer<R> {
     }
 
     async fn queue_for(&self, record: ProducerRecord, hearer: Hearer) -> Result<(), ProduceError> {
-        let max_block = self.shell().lock().machine.config().max_block;
         let mut entry = Some((record, hearer));
+        // Most records find room at once, and need no timer.
+        let mut cx = Context::from_waker(Waker::noop());
+        if self.try_queue(&mut cx, &mut entry, false).is_ready() {
+            return Ok(());
+        }
+        let max_block = self.shell().lock().machine.config().max_block;
         let queued = poll_fn(|cx| self.try_queue(cx, &mut entry, true));
         match race(queued, self.shell().runtime.sleep(max_block)).await {
             First::Left(()) => Ok(()),
@@ -260,8 +285,7 @@ impl<R: Runtime> Producer<R> {
             return Poll::Pending;
         }
         let (record, hearer) = entry.take().expect("a future is not polled after its end");
-        let token = state.book.token();
-        state.book.records.insert(token, hearer);
+        let token = Token(state.book.records.insert(hearer) as u64);
         shell.input_locked(state, Input::Send { token, record });
         Poll::Ready(())
     }
@@ -273,8 +297,7 @@ impl<R: Runtime> Producer<R> {
         let taker = {
             let mut state = shell.lock();
             let (giver, taker) = slot();
-            let token = state.book.token();
-            state.book.flushes.insert(token, giver);
+            let token = Token(state.book.flushes.insert(giver) as u64);
             shell.input_locked(state, Input::Flush { token });
             taker
         };

@@ -21,31 +21,42 @@ use crate::machine::{ConnId, Fx, Machine, NetEffect, NetInput};
 pub(super) trait Client: Machine<Effect: Send, Input: Send> + Send + 'static {
     /// Who waits for what.
     type Book: Default + Send;
+    /// How code of the application is called.
+    type Call: Call;
 
     /// Takes an effect that is not about connections to whom it is for.
-    fn settle(book: &mut Self::Book, effect: Self::Effect, wake: &mut Wakers) -> Option<NetEffect>;
+    fn settle(
+        book: &mut Self::Book,
+        effect: Self::Effect,
+        wake: &mut Wakers<Self::Call>,
+    ) -> Option<NetEffect>;
 
     /// After each step: tells those who wait for a state of the machine.
-    fn stepped(&self, book: &mut Self::Book, wake: &mut Wakers);
+    fn stepped(&self, book: &mut Self::Book, wake: &mut Wakers<Self::Call>);
 
     /// The input that ends everything.
     fn close() -> Self::Input;
 }
 
 /// Tasks to be woken, and code of the application to be called, once the lock is free.
-#[derive(Default)]
-pub(super) struct Wakers {
+pub(super) struct Wakers<C> {
     tasks: Vec<Waker>,
-    calls: Vec<Call>,
+    calls: Vec<C>,
 }
 
-impl Wakers {
+impl<C> Default for Wakers<C> {
+    fn default() -> Self {
+        Self { tasks: Vec::new(), calls: Vec::new() }
+    }
+}
+
+impl<C> Wakers<C> {
     pub(super) fn add(&mut self, wakers: impl IntoIterator<Item = Waker>) {
         self.tasks.extend(wakers);
     }
 
-    pub(super) fn call(&mut self, call: impl FnOnce() + Send + 'static) {
-        self.calls.push(Box::new(call));
+    pub(super) fn call(&mut self, call: C) {
+        self.calls.push(call);
     }
 }
 
@@ -67,7 +78,7 @@ pub(super) struct State<M: Client> {
 pub(super) struct Shell<R: Runtime, M: Client> {
     pub(super) runtime: R,
     state: Mutex<State<M>>,
-    calls: Calls,
+    calls: Calls<M::Call>,
 }
 
 /// A connection to be opened.
@@ -120,10 +131,13 @@ impl<R: Runtime, M: Client> Shell<R, M> {
     ) {
         let mut wake = Wakers::default();
         let opening = state.step(self.runtime.now(), input, &mut wake);
+        let calls = !wake.calls.is_empty();
         // Before anybody else steps the machine, so that calls are made in the order of its steps.
         self.calls.add(wake.calls);
         drop(state);
-        self.calls.run();
+        if calls {
+            self.calls.run();
+        }
         wake.tasks.into_iter().for_each(Waker::wake);
         for opening in opening {
             self.runtime.spawn(Arc::clone(self).run_connection(opening));
@@ -239,7 +253,7 @@ impl<M: Client> State<M> {
         &mut self,
         now: crate::machine::Now,
         input: M::Input,
-        wake: &mut Wakers,
+        wake: &mut Wakers<M::Call>,
     ) -> Vec<Opening> {
         let mut opening = Vec::new();
         self.machine.step(now, input, &mut self.fx);

@@ -24,6 +24,11 @@ impl<E> Fx<E> {
         self.list.push(effect.into());
     }
 
+    /// Emits effects in their order, and leaves none in `effects`.
+    pub fn append(&mut self, effects: &mut Vec<E>) {
+        self.list.append(effects);
+    }
+
     /// Takes all effects out, keeping the buffer's memory.
     pub fn drain(&mut self) -> std::vec::Drain<'_, E> {
         self.list.drain(..)

@@ -239,20 +239,20 @@ pub(super) fn batches(
         let (key, value) = codec::encode(record).map_err(|error| error.to_string())?;
         let len = key.len() + value.as_ref().map_or(0, Bytes::len);
         if bytes > 0 && bytes + len > most {
-            batches.push(built(&builder)?);
-            (builder, bytes) = (BatchBuilder::new(Offset(0)), 0);
+            batches.push(built(std::mem::replace(&mut builder, BatchBuilder::new(Offset(0))))?);
+            bytes = 0;
         }
         let pushed = builder.push(now.wall, Some(&key), value.as_deref(), &[]);
         pushed.map_err(|error| error.to_string())?;
         bytes += len;
     }
     if bytes > 0 {
-        batches.push(built(&builder)?);
+        batches.push(built(builder)?);
     }
     Ok(batches)
 }
 
-fn built(builder: &BatchBuilder) -> Result<CheckedBatch, String> {
+fn built(builder: BatchBuilder) -> Result<CheckedBatch, String> {
     let bytes = builder.build(&NoCodecs).map_err(|error| error.to_string())?;
     let raw = RawBatch::parse(bytes).expect("a batch that was just built is whole");
     Ok(CheckedBatch::trusted(raw.header, raw.bytes, None))

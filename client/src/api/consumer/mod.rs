@@ -44,6 +44,7 @@ use dohle_wire::record::Codecs;
 pub use self::handle::{Commit, ConsumerHandle};
 use self::listener::Deaf;
 pub use self::listener::{Listening, RebalanceListener};
+use super::calls::NoCall;
 use super::race::{First, race};
 use super::runtime::Runtime;
 use super::shell::{Client, Shell, Wakers};
@@ -87,8 +88,9 @@ pub(super) struct Book {
 
 impl Client for Machine {
     type Book = Book;
+    type Call = NoCall;
 
-    fn settle(book: &mut Book, effect: Effect, wake: &mut Wakers) -> Option<NetEffect> {
+    fn settle(book: &mut Book, effect: Effect, wake: &mut Wakers<NoCall>) -> Option<NetEffect> {
         match effect {
             Effect::Net(effect) => return Some(effect),
             Effect::Records { partition, records } => {
@@ -106,7 +108,7 @@ impl Client for Machine {
         None
     }
 
-    fn stepped(&self, book: &mut Book, wake: &mut Wakers) {
+    fn stepped(&self, book: &mut Book, wake: &mut Wakers<NoCall>) {
         wake.add(book.waiting.drain(..));
     }
 

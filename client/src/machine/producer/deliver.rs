@@ -1,49 +1,49 @@
 //! Taking records in, and telling their fate.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use dohle_wire::ErrorCode;
 use dohle_wire::id::{NodeId, Offset, Timestamp};
 
 use super::batch::{self, Batch, Waiting};
 use super::murmur2::partition_of;
-use super::partitioner::{Candidate, Rank, Sticky};
+use super::partitioner::{Candidate, Rank};
 use super::queue::Queue;
 use super::{
-    Effect, Input, Key, ProduceError, Producer, ProducerRecord, Receipt, Topic, TopicIndex,
+    Effect, Input, Key, ProduceError, Producer, ProducerRecord, Receipt, Ticket, Topic, TopicIndex,
     Unplaced,
 };
 use crate::config::ProducerConfig;
-use crate::machine::cluster::{ClusterView, PartitionInfo, TopicInfo};
+use crate::machine::cluster::{ClusterView, PartitionInfo};
 use crate::machine::{Now, Token};
+
+/// How often the cluster hears that a topic is of interest.
+const WANTED_EVERY: Duration = Duration::from_secs(1);
 
 impl Producer {
     pub(super) fn on_send(&mut self, now: Now, token: Token, record: ProducerRecord) {
-        let refusal = self.refusal(&record);
-        if let Some(error) = refusal {
+        let size = record.size();
+        if let Some(error) = self.refusal(&record, size) {
             self.urgent |= error == ProduceError::BufferFull;
             self.dirty |= self.urgent;
             return self.delivered.push(Effect::Delivered { token, result: Err(error) });
         }
-        self.buffered += record.size();
-        *self.undelivered.entry(self.flush).or_default() += 1;
+        self.buffered += size;
+        let ticket = Ticket { token, flush: self.flushes.enter(), since: now.mono, size };
         let topic = self.topic_index(&record.topic);
-        self.cluster.want_topic(now, &record.topic);
-        let unplaced = Unplaced { token, record, flush: self.flush, since: now.mono };
-        if self.topics[topic].unplaced.is_empty()
-            && self.can_place(topic, unplaced.record.partition)
-        {
-            return self.place(now, topic, unplaced);
+        self.want_topic(now, topic);
+        if self.topics[topic].unplaced.is_empty() && self.can_place(topic, record.partition) {
+            return self.place(now, topic, ticket, &record);
         }
-        self.topics[topic].unplaced.push_back(unplaced);
+        self.topics[topic].unplaced.push_back(Unplaced { ticket, record });
         self.unplaced.insert(topic);
         self.dirty = true;
     }
 
     /// Why a record is not even queued.
-    fn refusal(&self, record: &ProducerRecord) -> Option<ProduceError> {
-        let (size, limit) =
-            (record.size(), self.config.max_request_size.min(self.config.buffer_memory));
+    fn refusal(&self, record: &ProducerRecord, size: usize) -> Option<ProduceError> {
+        let limit = self.config.max_request_size.min(self.config.buffer_memory);
         if self.closed {
             Some(ProduceError::Closed)
         } else if let Some(code) = self.ids.refused {
@@ -60,33 +60,46 @@ impl Producer {
     }
 
     fn topic_index(&mut self, name: &Arc<str>) -> TopicIndex {
-        if let Some(index) = self.names.get(name) {
-            return *index;
+        if self.topics.get(self.last_topic).is_some_and(|last| Arc::ptr_eq(&last.name, name)) {
+            return self.last_topic;
         }
+        self.last_topic = match self.names.get(name) {
+            Some(index) => *index,
+            None => self.add_topic(name),
+        };
+        self.last_topic
+    }
+
+    fn add_topic(&mut self, name: &Arc<str>) -> TopicIndex {
         let index = self.topics.len();
         self.names.insert(Arc::clone(name), index);
-        self.topics.push(Topic {
-            name: Arc::clone(name),
-            id: None,
-            queues: std::collections::BTreeMap::new(),
-            unplaced: std::collections::VecDeque::new(),
-            sticky: Sticky::default(),
-        });
+        let count = self.cluster.view().topic(name).map(|info| info.partitions.len());
+        self.topics.push(Topic { count, ..Topic::new(Arc::clone(name)) });
         index
     }
 
+    /// A topic is in use. The cluster forgets those that are not for minutes, so it need not hear of
+    /// every record.
+    fn want_topic(&mut self, now: Now, topic: TopicIndex) {
+        let topic = &mut self.topics[topic];
+        let again = |wanted: Duration| now.mono >= wanted.saturating_add(WANTED_EVERY);
+        if topic.wanted.is_none_or(again) {
+            topic.wanted = Some(now.mono);
+            self.cluster.want_topic(now, &topic.name);
+        }
+    }
+
     fn can_place(&self, topic: TopicIndex, partition: Option<i32>) -> bool {
-        let known = self.cluster.view().topic(&self.topics[topic].name);
-        known.is_some_and(|info| partition.is_none_or(|at| (at as usize) < info.partitions.len()))
+        let count = self.topics[topic].count;
+        count.is_some_and(|count| partition.is_none_or(|at| (at as usize) < count))
     }
 
     /// Puts a record into a batch of its partition.
-    fn place(&mut self, now: Now, topic: TopicIndex, unplaced: Unplaced) {
-        let Unplaced { token, record, flush, since } = unplaced;
-        let size = record.size();
-        let waiting =
-            Waiting { token, flush, timestamp: record.timestamp.unwrap_or(now.wall), size };
-        let partition = match self.choose(now, topic, &record) {
+    fn place(&mut self, now: Now, topic: TopicIndex, ticket: Ticket, record: &ProducerRecord) {
+        let Ticket { token, flush, since, size } = ticket;
+        let timestamp = record.timestamp.unwrap_or(now.wall);
+        let waiting = Waiting { token, flush, timestamp, size };
+        let partition = match self.choose(now, topic, record, size) {
             Ok(partition) => partition,
             Err(wrong) => return self.deliver(waiting, Err(ProduceError::InvalidPartition(wrong))),
         };
@@ -99,27 +112,31 @@ impl Producer {
             let expires = since.saturating_add(self.config.delivery_timeout);
             queue.push(Batch::new(self.next_batch, now.mono, expires));
             self.next_batch += 1;
+            self.active.insert((topic, partition));
         }
         let batch = queue.open(size, batch_size).expect("an empty batch takes any record");
-        let pushed = batch.push(&record, waiting);
+        let pushed = batch.push(record, waiting);
         self.dirty |= batch.is_full(batch_size) || self.config.linger.is_zero();
         if let Err(problem) = pushed {
             // Unreachable with a limit on the size of records, but the sender must hear of it.
-            return self.deliver(waiting, Err(ProduceError::Unencodable(problem)));
+            self.deliver(waiting, Err(ProduceError::Unencodable(problem)));
         }
-        self.active.insert((topic, partition));
     }
 
     /// The partition of a record, or the number that a partitioner made up.
-    fn choose(&mut self, now: Now, topic: TopicIndex, record: &ProducerRecord) -> Result<i32, i32> {
+    fn choose(
+        &mut self,
+        now: Now,
+        topic: TopicIndex,
+        record: &ProducerRecord,
+        size: usize,
+    ) -> Result<i32, i32> {
         if let Some(partition) = record.partition {
             return Ok(partition);
         }
         let Self { topics, cluster, config, partitioner, .. } = self;
         let topic = &mut topics[topic];
-        let view = cluster.view();
-        let info = view.topic(&topic.name).expect("a record is placed in a known topic");
-        let count = info.partitions.len();
+        let count = topic.count.expect("a record is placed in a known topic");
         let key = record.key.as_deref();
         let chosen = partitioner.as_ref().and_then(|partitioner| {
             let count = i32::try_from(count).unwrap_or(i32::MAX);
@@ -132,11 +149,10 @@ impl Producer {
             },
             (None, Some(key)) if !config.ignore_keys => Ok(partition_of(key, count)),
             _ => {
-                let candidates = || candidates(now, config, view, info, &topic.queues);
                 // A draw is rare: the candidates of most records are never asked for.
-                let candidates = topic.sticky.is_due(config.batch_size).then(candidates);
-                let size = record.size();
-                let drawn = || candidates.expect("a draw is due");
+                let due = topic.sticky.is_due(config.batch_size);
+                let drawn = due.then(|| candidates(now, config, cluster.view(), topic));
+                let drawn = || drawn.expect("a draw is due");
                 Ok(topic.sticky.place(size, config.batch_size, cluster.rng(), drawn))
             }
         }
@@ -144,13 +160,14 @@ impl Producer {
 
     /// There is newer metadata: records may find their partition, or never will.
     pub(super) fn on_metadata(&mut self, now: Now) {
+        self.count_partitions();
         for topic in self.unplaced.clone() {
             while let Some(first) = self.topics[topic].unplaced.front() {
                 if !self.can_place(topic, first.record.partition) {
                     break;
                 }
                 let first = self.topics[topic].unplaced.pop_front().expect("just seen");
-                self.place(now, topic, first);
+                self.place(now, topic, first.ticket, &first.record);
             }
             self.drop_hopeless(topic);
         }
@@ -165,7 +182,15 @@ impl Producer {
                 !topic.unplaced.is_empty() || topic.queues.values().any(|queue| !queue.is_empty())
             })
         });
+        self.count_partitions();
         self.dirty = true;
+    }
+
+    fn count_partitions(&mut self) {
+        let view = self.cluster.view();
+        for topic in &mut self.topics {
+            topic.count = view.topic(&topic.name).map(|info| info.partitions.len());
+        }
     }
 
     /// Fails records of a topic that the broker refuses for good.
@@ -197,7 +222,7 @@ impl Producer {
     pub(super) fn expire(&mut self, now: Now) {
         for index in self.unplaced.clone() {
             while let Some(first) = self.topics[index].unplaced.front() {
-                if first.since.saturating_add(self.config.max_block) > now.mono {
+                if first.ticket.since.saturating_add(self.config.max_block) > now.mono {
                     break;
                 }
                 let error = self.unplaceable(index, first.record.partition);
@@ -303,31 +328,20 @@ impl Producer {
     }
 
     fn deliver_unplaced(&mut self, unplaced: Unplaced, error: ProduceError) {
-        let waiting = Waiting {
-            token: unplaced.token,
-            flush: unplaced.flush,
-            timestamp: Timestamp(-1),
-            size: unplaced.record.size(),
-        };
+        let Ticket { token, flush, size, .. } = unplaced.ticket;
+        let waiting = Waiting { token, flush, timestamp: Timestamp(-1), size };
         self.deliver(waiting, Err(error));
     }
 
     pub(super) fn deliver(&mut self, record: Waiting, result: Result<Receipt, ProduceError>) {
         self.buffered -= record.size;
         self.urgent &= self.buffered > self.config.buffer_memory / 2;
-        let count = self.undelivered.get_mut(&record.flush).expect("an undelivered record counts");
-        *count -= 1;
-        if *count == 0 {
-            self.undelivered.remove(&record.flush);
-        }
+        self.flushes.leave(record.flush);
         self.delivered.push(Effect::Delivered { token: record.token, result });
     }
 
     pub(super) fn finish_flushes(&mut self) {
-        let oldest = self.undelivered.keys().next().copied().unwrap_or(u64::MAX);
-        while let Some((token, flush)) = self.flushes.front().copied().filter(|f| f.1 <= oldest) {
-            let _ = flush;
-            self.flushes.pop_front();
+        while let Some(token) = self.flushes.take_done() {
             self.delivered.push(Effect::Flushed { token });
         }
     }
@@ -337,9 +351,10 @@ fn candidates(
     now: Now,
     config: &ProducerConfig,
     view: &ClusterView,
-    info: &TopicInfo,
-    queues: &std::collections::BTreeMap<i32, Queue>,
+    topic: &Topic,
 ) -> Vec<Candidate> {
+    let Topic { queues, .. } = topic;
+    let info = view.topic(&topic.name).expect("the number of its partitions is known");
     let adaptive = config.adaptive_partitioning;
     let timeout = config.availability_timeout;
     let is_late = |partition: &&PartitionInfo| {
@@ -375,12 +390,10 @@ impl Input {
 
 #[cfg(test)]
 mod tests {
-    use std::time::Duration;
-
     use dohle_wire::id::{LeaderEpoch, TopicId, Uuid};
 
     use super::*;
-    use crate::machine::cluster::BrokerInfo;
+    use crate::machine::cluster::{BrokerInfo, TopicInfo};
 
     /// Partition `n` is led by broker `n`, in rack `r<n>`; partition 9 by nobody.
     fn view() -> ClusterView {
@@ -408,9 +421,10 @@ mod tests {
         let view = view();
         let mut queue = Queue::new();
         queue.push(Batch::new(1, Duration::from_millis(100), Duration::from_secs(100)));
-        let queues = std::collections::BTreeMap::from([(1, queue)]);
+        let mut topic = Topic::new("t".into());
+        topic.queues.insert(1, queue);
         let now = Now { mono: Duration::from_millis(at_ms), wall: Timestamp(0) };
-        let found = candidates(now, config, &view, view.topic("t").expect("known"), &queues);
+        let found = candidates(now, config, &view, &topic);
         assert_eq!(found.iter().map(|of| of.rank).collect::<Vec<_>>(), expected, "at {at_ms} ms");
     }
 

@@ -31,6 +31,7 @@
 
 mod batch;
 mod deliver;
+mod flushes;
 mod ids;
 mod io;
 mod murmur2;
@@ -51,6 +52,7 @@ pub use self::io::{Effect, Input, ProduceError, ProducerRecord, Receipt, RecordH
 pub use self::murmur2::partition_of_key;
 pub use self::partitioner::Partitioner;
 
+use self::flushes::Flushes;
 use self::ids::Ids;
 use self::partitioner::Sticky;
 use self::queue::{Queue, Rules};
@@ -73,13 +75,22 @@ enum Tag {
     Produce(Vec<(Key, u64)>),
 }
 
+/// What belongs to a record until its fate is told.
+#[derive(Copy, Clone, Debug)]
+struct Ticket {
+    token: Token,
+    /// Under which the record counts in [`Flushes`].
+    flush: u64,
+    since: Duration,
+    /// Bytes of `buffer.memory` the record takes.
+    size: usize,
+}
+
 /// A record that has no partition yet, because too little is known of its topic.
 #[derive(Clone, Debug)]
 struct Unplaced {
-    token: Token,
+    ticket: Ticket,
     record: ProducerRecord,
-    flush: u64,
-    since: Duration,
 }
 
 /// One topic that was written to.
@@ -90,6 +101,25 @@ struct Topic {
     queues: BTreeMap<i32, Queue>,
     unplaced: VecDeque<Unplaced>,
     sticky: Sticky,
+    /// Partitions that it has, as far as is known: what most records need of the metadata.
+    count: Option<usize>,
+    /// When the cluster was last told that it is of interest.
+    wanted: Option<Duration>,
+}
+
+impl Topic {
+    /// One of which nothing is known.
+    fn new(name: Arc<str>) -> Self {
+        Self {
+            name,
+            id: None,
+            queues: BTreeMap::new(),
+            unplaced: VecDeque::new(),
+            sticky: Sticky::default(),
+            count: None,
+            wanted: None,
+        }
+    }
 }
 
 /// See the module.
@@ -102,6 +132,8 @@ pub struct Producer {
     cluster: Cluster<Tag>,
     topics: Vec<Topic>,
     names: BTreeMap<Arc<str>, TopicIndex>,
+    /// What was last looked up in `names`: one record after the other tends to be for one topic.
+    last_topic: TopicIndex,
     /// Partitions with batches.
     active: BTreeSet<Key>,
     /// Topics with records that have no partition yet.
@@ -112,12 +144,7 @@ pub struct Producer {
     buffered: usize,
     /// Memory ran out: nothing lingers until half of it is free.
     urgent: bool,
-    /// Flushes asked for so far.
-    flush: u64,
-    /// Undelivered records by the number of flushes before them.
-    undelivered: BTreeMap<u64, usize>,
-    /// Flushes under way: each waits for the records before it.
-    flushes: VecDeque<(Token, u64)>,
+    flushes: Flushes,
     /// Outcomes to be given out at the end of the step.
     delivered: Vec<Effect>,
     /// Whether something happened that may let a batch go.
@@ -156,15 +183,14 @@ impl Producer {
             partitioner: None,
             topics: Vec::new(),
             names: BTreeMap::new(),
+            last_topic: 0,
             active: BTreeSet::new(),
             unplaced: BTreeSet::new(),
             ids: Ids::new(),
             next_batch: 0,
             buffered: 0,
             urgent: false,
-            flush: 0,
-            undelivered: BTreeMap::new(),
-            flushes: VecDeque::new(),
+            flushes: Flushes::default(),
             delivered: Vec::new(),
             dirty: false,
             retime: false,
@@ -199,12 +225,12 @@ impl Producer {
 
     /// Records that are neither delivered nor failed.
     pub fn undelivered(&self) -> usize {
-        self.undelivered.values().sum()
+        self.flushes.undelivered()
     }
 
     /// What holds up the records that are not delivered.
     pub fn troubles(&self) -> Vec<Trouble> {
-        if self.undelivered.is_empty() {
+        if self.flushes.all_delivered() {
             return Vec::new();
         }
         if !self.cluster.has_broker() {
@@ -231,7 +257,7 @@ impl Producer {
             max_in_flight: self.config.max_in_flight as usize,
             batch_size: self.config.batch_size,
             linger: self.config.linger,
-            flush: if self.flushes.is_empty() { 0 } else { self.flush },
+            flush: self.flushes.urgent_below(),
             urgent: self.urgent,
         }
     }
@@ -251,8 +277,7 @@ impl Producer {
     }
 
     fn on_flush(&mut self, token: Token) {
-        self.flush += 1;
-        self.flushes.push_back((token, self.flush));
+        self.flushes.ask(token);
         self.dirty = true;
     }
 
@@ -294,7 +319,8 @@ impl Producer {
         }
         for topic in &self.unplaced {
             if let Some(oldest) = self.topics[*topic].unplaced.front() {
-                earliest.at(oldest.since.saturating_add(self.config.max_block), "max.block.ms");
+                earliest
+                    .at(oldest.ticket.since.saturating_add(self.config.max_block), "max.block.ms");
             }
         }
         earliest.deadline()
@@ -318,15 +344,16 @@ impl Machine for Producer {
             Input::Close => self.on_close(now),
             Input::Tick => self.dirty = true,
         }
+        // Most records join a batch, and nothing else has to be done.
         let retime = self.dirty || std::mem::take(&mut self.retime) || self.closed;
-        self.react(now);
-        if retime {
+        if retime || !self.delivered.is_empty() {
+            self.react(now);
             self.next = self.find_deadline();
+            self.finish_flushes();
+            fx.append(&mut self.delivered);
+            self.cluster.take_effects().for_each(|effect| fx.push(effect));
+            self.invariants();
         }
-        self.finish_flushes();
-        self.delivered.drain(..).for_each(|effect| fx.push(effect));
-        self.cluster.take_effects().for_each(|effect| fx.push(effect));
-        self.invariants();
     }
 
     fn tick() -> Input {
@@ -340,7 +367,7 @@ impl Machine for Producer {
     fn invariants(&self) {
         assert!(self.buffered <= self.config.buffer_memory, "buffer.memory is a bound");
         assert!(
-            self.closed || self.flushes.is_empty() || !self.undelivered.is_empty(),
+            self.closed || !self.flushes.are_under_way() || !self.flushes.all_delivered(),
             "a flush waits for records"
         );
         #[cfg(debug_assertions)]
@@ -358,6 +385,12 @@ impl Machine for Producer {
 #[cfg(debug_assertions)]
 impl Producer {
     fn check_queues(&self) {
+        for (index, topic) in self.topics.iter().enumerate() {
+            for (partition, queue) in &topic.queues {
+                let active = self.active.contains(&(index, *partition));
+                assert!(active || queue.is_empty(), "partitions with batches are looked after");
+            }
+        }
         for (topic, partition) in &self.active {
             let queue = &self.topics[*topic].queues[partition];
             queue.invariants(self.config.enable_idempotence, self.config.max_in_flight as usize);

@@ -47,7 +47,8 @@ pub enum BuildError {
 pub struct BatchBuilder {
     header: BatchHeader,
     level: Option<i32>,
-    records: Vec<u8>,
+    /// Room for the header, then the records; empty before the first of them.
+    bytes: Vec<u8>,
 }
 
 impl BatchBuilder {
@@ -68,7 +69,7 @@ impl BatchBuilder {
             base_sequence: Sequence(-1),
             records_count: 0,
         };
-        Self { header, level: None, records: Vec::new() }
+        Self { header, level: None, bytes: Vec::new() }
     }
 
     /// Sets the epoch of the leader, otherwise -1.
@@ -135,7 +136,7 @@ impl BatchBuilder {
 
     /// Bytes of the batch so far, header included, before compression.
     pub const fn uncompressed_len(&self) -> usize {
-        BATCH_HEADER_LEN + self.records.len()
+        if self.bytes.is_empty() { BATCH_HEADER_LEN } else { self.bytes.len() }
     }
 
     /// Adds a record at the next offset.
@@ -167,7 +168,10 @@ impl BatchBuilder {
             self.header.base_timestamp = timestamp;
         }
         let age = timestamp.0.wrapping_sub(self.header.base_timestamp.0);
-        write_record(&mut self.records, age, delta, key, value, headers)?;
+        if self.bytes.is_empty() {
+            self.bytes.resize(BATCH_HEADER_LEN, 0);
+        }
+        write_record(&mut self.bytes, age, delta, key, value, headers)?;
         self.header.last_offset_delta = delta;
         self.header.records_count += 1;
         if self.header.timestamp_type() == TimestampType::CreateTime {
@@ -177,16 +181,21 @@ impl BatchBuilder {
     }
 
     /// The batch. `codecs` is asked only if the records are to be compressed.
-    pub fn build(&self, codecs: &dyn Codecs) -> Result<Bytes, BuildError> {
+    pub fn build(self, codecs: &dyn Codecs) -> Result<Bytes, BuildError> {
         if self.is_empty() {
             return Err(BuildError::Empty);
         }
-        let mut batch = Vec::with_capacity(self.uncompressed_len());
-        self.header.write(&mut batch);
-        match self.header.compression() {
-            Compression::None => batch.extend_from_slice(&self.records),
-            compression => codecs.compress(compression, self.level, &self.records, &mut batch)?,
-        }
+        let mut batch = match self.header.compression() {
+            Compression::None => self.bytes,
+            compression => {
+                let mut batch = Vec::with_capacity(self.bytes.len());
+                batch.resize(BATCH_HEADER_LEN, 0);
+                let records = &self.bytes[BATCH_HEADER_LEN..];
+                codecs.compress(compression, self.level, records, &mut batch)?;
+                batch
+            }
+        };
+        self.header.write(&mut &mut batch[..BATCH_HEADER_LEN]);
         let length = i32::try_from(batch.len() - LOG_OVERHEAD).map_err(|_| BuildError::TooLarge)?;
         batch[8..LOG_OVERHEAD].copy_from_slice(&length.to_be_bytes());
         seal(&mut batch);
@@ -213,10 +222,13 @@ fn write_record(
         + header_lens.sum::<usize>();
     // Every inner length is below the length of the record, so this check is enough.
     let len = i32::try_from(len).map_err(|_| BuildError::TooLarge)?;
-    put_signed(out, len.into());
-    out.push(0);
-    put_signed(out, timestamp_delta);
-    put_signed(out, offset_delta.into());
+    let mut start = Start { bytes: [0; START_MAX], len: 0 };
+    start.put(len.into());
+    // Attributes: none are in use.
+    start.put(0);
+    start.put(timestamp_delta);
+    start.put(offset_delta.into());
+    out.extend_from_slice(&start.bytes[..start.len]);
     put_data(out, key);
     put_data(out, value);
     put_signed(out, headers.len() as i64);
@@ -225,6 +237,24 @@ fn write_record(
         put_data(out, header.value);
     }
     Ok(())
+}
+
+/// Most bytes in front of the key of a record: its length, attributes and two deltas.
+const START_MAX: usize = 4 * varint::MAX_LEN_64 as usize;
+
+/// What comes before the key. Put together here, so that the batch grows once for all of it.
+struct Start {
+    bytes: [u8; START_MAX],
+    len: usize,
+}
+
+impl Start {
+    fn put(&mut self, value: i64) {
+        varint::write(varint::zigzag(value), |byte| {
+            self.bytes[self.len] = byte;
+            self.len += 1;
+        });
+    }
 }
 
 fn put_signed(out: &mut Vec<u8>, value: i64) {
@@ -249,7 +279,7 @@ mod tests {
     use super::*;
 
     fn build(builder: &BatchBuilder) -> RawBatch {
-        let batch = RawBatch::parse(builder.build(&NoCodecs).unwrap()).unwrap();
+        let batch = RawBatch::parse(builder.clone().build(&NoCodecs).unwrap()).unwrap();
         assert!(batch.crc_ok());
         assert_eq!(batch.bytes.len(), builder.uncompressed_len());
         check_records(&batch.payload(), batch.header.records_count).unwrap();
