@@ -37,7 +37,7 @@ fn commit_in(group: &str, offset: i64) -> Request {
     let partition = PartitionIndex(0);
     let part = CommitPart { topic: "t".into(), topic_id: Some(topic_id(1)), partition, value };
     let caller = Caller { group: group.into(), member: "".into(), instance: None, generation: -1 };
-    Request::Commit(Commit { caller, offsets: vec![part] })
+    Request::Commit(Commit { caller, knows_epochs: true, offsets: vec![part] })
 }
 
 fn join() -> Request {

@@ -100,7 +100,8 @@ fn old_offsets_of_topics_that_are_read_stay() {
     });
     let commit = |world: &mut World, topic| {
         let offsets = vec![part(topic, 0, 7, "")];
-        let request = world.ask(Request::Commit(Commit { caller: nobody(), offsets }));
+        let request =
+            world.ask(Request::Commit(Commit { caller: nobody(), knows_epochs: true, offsets }));
         assert_eq!(world.answer(request), Answer::Committed(Ok(vec![ErrorCode::None])));
     };
     commit(&mut world, "t");
