@@ -137,6 +137,7 @@ fn operators_read_why_a_group_rebalances() {
         "group \"g\", epoch 4: rebalances: its topics changed",
         "group \"g\", epoch 4: has 2 members, assigned by uniform",
         "group \"g\", epoch 5: rebalances: member \"b\" left",
+        "group \"g\", epoch 5: has 1 member, assigned by uniform",
         "group \"g\", epoch 6: rebalances: member \"a\" timed out",
     ];
     assert_eq!(world.notes, expected);
