@@ -127,6 +127,8 @@ pub struct BrokerConfig {
     pub auto_create_topics_enable: bool,
     /// `delete.topic.enable`.
     pub delete_topic_enable: bool,
+    /// Whether `group.coordinator.rebalance.protocols` has `consumer`.
+    pub consumer_protocol: bool,
     /// `message.max.bytes`.
     pub message_max_bytes: i32,
     /// `fetch.max.bytes`.
@@ -298,6 +300,10 @@ impl BrokerConfig {
             default_replication_factor: read.int("default.replication.factor"),
             auto_create_topics_enable: read.boolean("auto.create.topics.enable"),
             delete_topic_enable: read.boolean("delete.topic.enable"),
+            consumer_protocol: read
+                .list("group.coordinator.rebalance.protocols")
+                .iter()
+                .any(|protocol| protocol == "consumer"),
             message_max_bytes: read.int("message.max.bytes"),
             fetch_max_bytes: read.int("fetch.max.bytes"),
             max_incremental_fetch_session_cache_slots: read

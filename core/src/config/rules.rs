@@ -54,6 +54,7 @@ const LESS_THAN: [(&str, &str); 3] = [
 pub(super) fn check(config: &BrokerConfig) -> Result<(), ConfigError> {
     check_pairs(config)?;
     check_values(config)?;
+    check_protocols(config)?;
     check_sizes(config)
 }
 
@@ -100,6 +101,16 @@ fn check_values(config: &BrokerConfig) -> Result<(), ConfigError> {
         }
     }
     Ok(())
+}
+
+/// Groups of the classic protocol are always served (Kafka's `KafkaConfig`).
+fn check_protocols(config: &BrokerConfig) -> Result<(), ConfigError> {
+    let key = "group.coordinator.rebalance.protocols";
+    let protocols = config.list(key);
+    match protocols.iter().any(|protocol| protocol == "classic") {
+        true => Ok(()),
+        false => Err(ConfigError::bad(key, "a list that has classic in it", &protocols.join(","))),
+    }
 }
 
 fn check_sizes(config: &BrokerConfig) -> Result<(), ConfigError> {

@@ -162,8 +162,9 @@ pub enum Input {
     TopicsGone(Vec<Arc<str>>),
     /// The topics that there are now.
     Topics(Arc<Topics>),
-    /// The settings that groups have of their own now; each goes by them from its next request on.
-    Settings(Arc<OwnSettings>),
+    /// The settings of all groups now, and those that groups have of their own. Each goes by them
+    /// from its next request on; how long it waits for an assignment changes at once.
+    Settings(Arc<GroupSettings>, Arc<OwnSettings>),
 }
 
 /// What a coordinator wants done.
@@ -300,10 +301,10 @@ impl Group {
         }
     }
 
-    fn due(&self) -> Deadline {
+    fn due(&self, settings: &GroupSettings) -> Deadline {
         match &self.kind {
             Kind::Classic(group) => group.due(),
-            Kind::Consumer(group) => group.due(),
+            Kind::Consumer(group) => group.due(settings),
         }
     }
 
@@ -349,6 +350,9 @@ impl Group {
                 let mut records = Vec::new();
                 group.expire(&mut records, ctx);
                 self.maybe_downgrade(&mut records, ctx);
+                if let Kind::Consumer(group) = &mut self.kind {
+                    group.assign_unasked(&mut records, ctx);
+                }
                 ctx.append(records, Vec::new());
             }
         }
@@ -433,7 +437,7 @@ impl GroupCoordinator {
             Input::Tick => self.on_tick(now, fx),
             Input::TopicsGone(topics) => self.on_topics_gone(now, &topics, fx),
             Input::Topics(topics) => self.topics = topics,
-            Input::Settings(own) => self.own = own,
+            Input::Settings(settings, own) => self.on_settings(settings, own),
         }
         self.invariants();
     }
@@ -542,7 +546,7 @@ impl GroupCoordinator {
         let Some(group) = self.groups.get_mut(name) else { return };
         group.invariants();
         let nothing = group.is_nothing();
-        let due = group.due().filter(|_| !nothing);
+        let due = group.due(self.own.of(name, &self.settings)).filter(|_| !nothing);
         if group.alarm != due.map(|(at, _)| at) {
             if let Some(at) = group.alarm.take() {
                 self.alarms.remove(&(at, Arc::clone(name)));
@@ -578,6 +582,12 @@ impl GroupCoordinator {
     fn clean_up_later(&mut self, now: Now) {
         let interval_ms = self.settings.offsets_retention_check_interval_ms.max(1);
         self.clean_up_at = Some(now.mono.plus_ms(interval_ms));
+    }
+
+    fn on_settings(&mut self, settings: Arc<GroupSettings>, own: Arc<OwnSettings>) {
+        (self.settings, self.own) = (settings, own);
+        let names: Vec<GroupId> = self.alarms.keys().map(|(_, name)| Arc::clone(name)).collect();
+        names.iter().for_each(|name| self.settle(name));
     }
 
     fn on_topics_gone(&mut self, now: Now, topics: &[Arc<str>], fx: &mut Fx<Effect>) {

@@ -37,7 +37,10 @@ impl Group {
     ) -> Result<(Vec<Record>, Vec<ErrorCode>), ErrorCode> {
         let caller = &commit.caller;
         if self.is_nothing() && caller.generation >= 0 {
-            return Err(ErrorCode::IllegalGeneration);
+            return Err(match commit.knows_epochs {
+                true => ErrorCode::GroupIdNotFound,
+                false => ErrorCode::IllegalGeneration,
+            });
         }
         let unchecked = ctx.settings.mutants.has(Mutant::NoGenerationCheck);
         match &mut self.kind {

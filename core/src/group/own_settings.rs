@@ -1,13 +1,33 @@
-//! The settings of groups that have configs of their own (`consumer.session.timeout.ms` and the
-//! like), at one offset of the metadata, immutable.
+//! The settings of all groups, as brokers' dynamic configs have them, and of those that have configs
+//! of their own (`consumer.session.timeout.ms` and the like), at one offset of the metadata,
+//! immutable.
 
 use std::sync::Arc;
 
 use rpds::RedBlackTreeMapSync;
 
 use super::GroupSettings;
+use crate::config::alter::{Dynamic, effective};
 use crate::config::group::GroupConfig;
 use crate::image::{Image, Overrides, resource};
+
+impl GroupSettings {
+    /// These settings with what is configured for brokers in `new`, if that makes them others. What
+    /// cannot be (a broker started again with other limits) leaves them as they are.
+    #[must_use]
+    pub fn follow(&self, old: Option<&Image>, new: &Image) -> Option<Self> {
+        let dynamic = new.broker_overrides();
+        if old.is_some_and(|old| old.broker_overrides() == dynamic) {
+            return None;
+        }
+        let (broker, default) = (&*dynamic.0, &*dynamic.1);
+        let config = effective(&new.local, Dynamic { broker, default }).ok()?;
+        let consumer_assignment_interval_ms =
+            config.integer("group.consumer.assignment.interval.ms")?;
+        let next = Self { consumer_assignment_interval_ms, ..self.clone() };
+        (next != *self).then_some(next)
+    }
+}
 
 /// Settings by group.
 #[derive(Clone, Debug)]

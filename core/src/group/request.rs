@@ -204,6 +204,9 @@ pub struct Leave {
 pub struct Commit {
     /// Who commits; without a member and generation, somebody who assigns by hand.
     pub caller: Caller,
+    /// Whether it understands what members of the consumer protocol are told (KIP-848: from
+    /// version 9 on).
+    pub knows_epochs: bool,
     /// What to keep.
     pub offsets: Vec<CommitPart>,
 }
@@ -243,7 +246,8 @@ pub struct Committed {
 pub struct Fetch {
     /// Whose.
     pub group: GroupId,
-    /// The member of a consumer group that asks, with its epoch (KIP-848).
+    /// The member of a consumer group that asks, with its epoch (KIP-848); none for somebody who
+    /// does not say.
     pub member: Option<(MemberId, i32)>,
     /// Which; none for all.
     pub partitions: Option<Vec<(Arc<str>, PartitionIndex)>>,

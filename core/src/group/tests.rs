@@ -428,7 +428,7 @@ impl World {
 
     #[track_caller]
     fn commit(&mut self, caller: Caller, offset: i64) -> Result<Vec<ErrorCode>, ErrorCode> {
-        let commit = Commit { caller, offsets: vec![part("t", 0, offset, "")] };
+        let commit = Commit { caller, knows_epochs: true, offsets: vec![part("t", 0, offset, "")] };
         let request = self.ask(Request::Commit(commit));
         match self.answer(request) {
             Answer::Committed(codes) => codes,

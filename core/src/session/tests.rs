@@ -3,6 +3,7 @@
 
 mod admin;
 mod fetching;
+mod groups;
 mod hostile;
 mod metadata;
 mod offsets;

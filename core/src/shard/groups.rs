@@ -190,16 +190,25 @@ impl Shard {
         }
     }
 
-    /// Groups are set up otherwise.
+    /// Groups are set up otherwise, all of them or some.
     pub(super) fn follow_settings(&mut self, now: Now, old: Option<&Image>, fx: &mut Fx<Effect>) {
         let Some(image) = &self.image else { return };
-        let Ledgers { own, settings, .. } = &self.ledgers;
-        let Some(own) = own.follow(old, image, settings) else { return };
-        self.ledgers.own = Arc::new(own);
+        let Ledgers { own, settings, .. } = &mut self.ledgers;
+        let next = match settings.follow(old, image) {
+            // What groups do not set themselves is otherwise too.
+            Some(all) => {
+                *settings = Arc::new(all);
+                Some(OwnSettings::default().follow(None, image, settings).unwrap_or_default())
+            }
+            None => own.follow(old, image, settings),
+        };
+        let Some(next) = next else { return };
+        *own = Arc::new(next);
+        let (settings, own) = (Arc::clone(settings), Arc::clone(own));
         let slots: Vec<u32> = self.ledgers.held.keys().copied().collect();
         for slot in slots {
-            let own = Arc::clone(&self.ledgers.own);
-            self.step_ledger(now, slot, coordinator::Input::Settings(own), fx);
+            let input = coordinator::Input::Settings(Arc::clone(&settings), Arc::clone(&own));
+            self.step_ledger(now, slot, input, fx);
         }
     }
 

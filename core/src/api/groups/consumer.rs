@@ -54,7 +54,7 @@ pub(in crate::api) fn begin_beat(
     };
     let group = beat.group.clone();
     let mut call = GroupCall::new(ctx, Form::ConsumerBeat);
-    call.ask(ctx, &group, GroupRequest::ConsumerHeartbeat(Box::new(beat)));
+    call.ask_consumer(ctx, &group, GroupRequest::ConsumerHeartbeat(Box::new(beat)));
     Ok(call.begun(ctx))
 }
 
@@ -113,7 +113,7 @@ pub(in crate::api) fn begin_describe(
     let mut call = GroupCall::new(ctx, Form::DescribeConsumer(request.group_ids.clone()));
     for group in request.group_ids {
         let name = shared(group);
-        call.ask(ctx, &name.clone(), GroupRequest::DescribeConsumer(name));
+        call.ask_consumer(ctx, &name.clone(), GroupRequest::DescribeConsumer(name));
     }
     Ok(call.begun(ctx))
 }

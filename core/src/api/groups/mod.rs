@@ -16,6 +16,7 @@ pub(super) use self::admin::{begin_delete, begin_describe, begin_list};
 pub(super) use self::consumer::{begin_beat, begin_describe as begin_describe_consumer};
 pub(super) use self::member::{begin_heartbeat, begin_join, begin_leave, begin_sync};
 pub(super) use self::offsets::{begin_commit, begin_delete_offsets, begin_fetch};
+use crate::controller::features::{CONSUMER_GROUPS, GROUP_VERSION};
 use crate::group::place::{OFFSETS_TOPIC, partition_of};
 use crate::group::request::{Answer as GroupAnswer, Request as GroupRequest};
 use crate::mail::{Answer, ShardId, ToShard};
@@ -75,6 +76,14 @@ impl GroupCall {
                 let request = Box::new(request);
                 ctx.send_shard(shard, ToShard::Group { reply, seen, partition, request });
             }
+        }
+    }
+
+    /// Asks the coordinator of `group` for what only groups of the consumer protocol have.
+    fn ask_consumer(&mut self, ctx: &mut Ctx<'_>, group: &str, request: GroupRequest) {
+        match serves_consumer_groups(ctx) {
+            true => self.ask(ctx, group, request),
+            false => self.answers.push(request.refused(ErrorCode::UnsupportedVersion)),
         }
     }
 
@@ -139,6 +148,13 @@ fn coordinator(ctx: &Ctx<'_>, group: &str) -> Result<Place, ErrorCode> {
     let count = i32::try_from(topic.partitions.len()).unwrap_or(i32::MAX);
     let index = partition_of(group, count);
     ctx.place(topic, index.0).map_err(|_| ErrorCode::NotCoordinator)
+}
+
+/// Whether the broker is set up for groups of the consumer protocol, and the cluster has agreed on
+/// them (Kafka's `isConsumerGroupProtocolEnabled`). ApiVersions says nothing of it.
+fn serves_consumer_groups(ctx: &Ctx<'_>) -> bool {
+    let level = ctx.image.features.get(GROUP_VERSION).copied().unwrap_or(0);
+    ctx.settings.config.consumer_protocol && level >= CONSUMER_GROUPS
 }
 
 /// Whether a text fits the fields of the records that groups are remembered by.

@@ -23,6 +23,9 @@ use crate::group::request::{Caller, Commit, CommitPart, Committed, DeleteOffsets
 /// First version of OffsetCommit and OffsetFetch that names topics by id.
 const IDS_FROM: i16 = 10;
 
+/// First version of OffsetCommit whose clients know of the epochs of members (KIP-848).
+const EPOCHS_FROM: i16 = 9;
+
 /// First version of OffsetFetch that asks for several groups.
 const GROUPS_FROM: i16 = 8;
 
@@ -80,7 +83,8 @@ pub(in crate::api) fn begin_commit(
     let mut call = GroupCall::new(ctx, Form::Commit(Commits(named)));
     if !offsets.is_empty() {
         let group = caller.group.clone();
-        call.ask(ctx, &group, GroupRequest::Commit(Commit { caller, offsets }));
+        let knows_epochs = ctx.version() >= EPOCHS_FROM;
+        call.ask(ctx, &group, GroupRequest::Commit(Commit { caller, knows_epochs, offsets }));
     }
     Ok(call.begun(ctx))
 }
@@ -140,8 +144,10 @@ pub(in crate::api) fn begin_fetch(
     for group in groups {
         let wanted = group.topics.map(wanted);
         let partitions = wanted.as_ref().map(|wanted| partitions(ctx, wanted));
-        let member = group.member_id.filter(|id| !id.is_empty()).map(shared);
-        let member = member.map(|member| (member, group.member_epoch));
+        let member = match (group.member_id, group.member_epoch) {
+            (None, ..0) => None,
+            (id, epoch) => Some((shared(id.unwrap_or_default()), epoch)),
+        };
         fetches.push(Fetch { group: shared(group.group_id.clone()), member, partitions });
         asked.push((group.group_id, wanted));
     }

@@ -132,6 +132,10 @@ fn bad_values() {
     bad(&[("broker.id", "-7")], "node.id");
     bad(&[("node.id", "1"), ("broker.id", "2")], "must be the same");
     bad(&[("max.connections.per.ip.overrides", "x")], "{address}:{count}");
+    let protocols = "group.coordinator.rebalance.protocols";
+    bad(&[(protocols, "consumer")], "a list that has classic in it");
+    bad(&[(protocols, "classic,other")], protocols);
+    bad(&[(protocols, "")], protocols);
 }
 
 #[test]

@@ -5,19 +5,33 @@ use std::sync::Arc;
 
 use super::assignor::{Assignor, Spec, Subscriber};
 use super::*;
+use crate::group::GroupSettings;
 use crate::group::notes::counted;
 use crate::time::Instant;
 
 impl ConsumerGroup {
-    /// Whether it is time for the next assignment: many members that join at once share one.
-    pub(super) fn may_assign(&self, ctx: &Ctx<'_>) -> bool {
-        let interval_ms = ctx.settings.consumer_assignment_interval_ms;
-        let due = |made: Instant| made.plus_ms(interval_ms) <= ctx.now.mono;
-        self.target_epoch == 0 || self.soft.assigned.is_none_or(due)
+    /// Whether there is no assignment for its epoch yet, and someone to make it for.
+    pub(super) fn awaits_assignment(&self) -> bool {
+        self.epoch.epoch > self.target_epoch && !self.members.is_empty()
+    }
+
+    /// From when on the next assignment may be made: many members that join at once share one.
+    pub(super) fn assigns_at(&self, settings: &GroupSettings) -> Instant {
+        let made = self.soft.assigned.filter(|_| self.target_epoch > 0);
+        made.map_or_else(Instant::default, |made| {
+            made.plus_ms(settings.consumer_assignment_interval_ms)
+        })
+    }
+
+    /// Makes the assignment that the group waits for, once it may be made.
+    pub(super) fn assign_in_time(&mut self, out: &mut Vec<Record>, ctx: &mut Ctx<'_>) {
+        if self.awaits_assignment() && self.assigns_at(ctx.settings) <= ctx.now.mono {
+            self.assign(out, ctx);
+        }
     }
 
     /// Makes the target assignment for the group's epoch; what is new in it is remembered.
-    pub(super) fn assign(&mut self, out: &mut Vec<Record>, ctx: &mut Ctx<'_>) {
+    fn assign(&mut self, out: &mut Vec<Record>, ctx: &mut Ctx<'_>) {
         let assignor = self.assignor(ctx.settings.assignors.as_slice());
         let made = assignor.assign(&self.spec(ctx.topics));
         let ids: Vec<MemberId> = self.members.iter().map(|(id, _)| Arc::clone(id)).collect();

@@ -298,14 +298,17 @@ impl ConsumerGroup {
         let why = (topics || pattern).then(|| format!("{} {did}", named(&[Arc::clone(id)])));
         let changed = why.is_some();
         self.refresh(why, out, ctx);
-        if self.epoch.epoch > self.target_epoch && self.may_assign(ctx) {
-            self.assign(out, ctx);
-        }
+        self.assign_in_time(out, ctx);
         self.reconcile(id, changed, owned, out, ctx)
     }
 
     /// Looks at the topics again if they are others, or it is time, or a member reads other ones.
-    fn refresh(&mut self, why: Option<String>, out: &mut Vec<Record>, ctx: &mut Ctx<'_>) {
+    pub(super) fn refresh(
+        &mut self,
+        why: Option<String>,
+        out: &mut Vec<Record>,
+        ctx: &mut Ctx<'_>,
+    ) {
         let seen = self.soft.seen.as_ref().is_some_and(|seen| Arc::ptr_eq(seen, ctx.topics));
         let stale = !seen || self.soft.refresh_at <= ctx.now.mono;
         if why.is_none() && !stale {

@@ -3,7 +3,7 @@
 //!
 //! There are three epochs. The group's rises whenever members, subscriptions or topics change. The
 //! target assignment is made for one of them, not more often than
-//! `group.consumer.assignment.interval.ms`. A member has the epoch of the target assignment that it
+//! `group.consumer.assignment.interval.ms`, and when that is over at the latest. A member has the epoch of the target assignment that it
 //! follows; it takes it on once it has given up what it shall no longer own, and it is given what it
 //! shall own once nobody else owns it (`reconcile`).
 //!
@@ -35,11 +35,11 @@ use dohle_wire::id::Timestamp;
 pub use self::members::Member;
 use self::members::Members;
 use self::timers::Clocks;
-use super::Ctx;
 use super::record::{EpochValue, Fact, PatternValue, Record};
 use super::request::{GroupId, MemberId};
 use super::topics::{Part, Topic, Topics, hash_of};
-use crate::time::{Deadline, Instant};
+use super::{Ctx, GroupSettings};
+use crate::time::{Deadline, Instant, earlier};
 
 /// The epoch of a heartbeat that joins.
 const JOIN_EPOCH: i32 = 0;
@@ -177,8 +177,10 @@ impl ConsumerGroup {
     }
 
     /// When it next has to be looked at.
-    pub(super) fn due(&self) -> Deadline {
-        self.soft.due
+    pub(super) fn due(&self, settings: &GroupSettings) -> Deadline {
+        let waits = self.awaits_assignment();
+        let next = waits.then(|| (self.assigns_at(settings), "the next assignment of a group"));
+        earlier(self.soft.due, next)
     }
 
     /// Whether a member reads a topic.

@@ -96,4 +96,13 @@ impl ConsumerGroup {
         let first = self.soft.clocks.values().filter_map(Clock::first).min();
         self.soft.due = first.map(|at| (at, "a member's time limit"));
     }
+
+    /// The group was to be looked at: the assignment that it waits for is made though no member
+    /// asks, with the topics that there are by now.
+    pub(in crate::group) fn assign_unasked(&mut self, out: &mut Vec<Record>, ctx: &mut Ctx<'_>) {
+        if self.awaits_assignment() && self.assigns_at(ctx.settings) <= ctx.now.mono {
+            self.refresh(None, out, ctx);
+            self.assign_in_time(out, ctx);
+        }
+    }
 }

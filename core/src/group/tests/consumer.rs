@@ -1,5 +1,6 @@
 //! Groups of the consumer protocol.
 
+mod commits;
 mod errors;
 mod members;
 mod migration;

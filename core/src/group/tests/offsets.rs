@@ -7,7 +7,7 @@ const DAY_MS: u64 = 24 * 3_600_000;
 #[test]
 fn members_commit_by_the_state_of_their_group() {
     let mut world = World::new();
-    assert_eq!(world.commit(caller("who", 1), 1), Err(ErrorCode::IllegalGeneration), "no group");
+    assert_eq!(world.commit(caller("who", 1), 1), Err(ErrorCode::GroupIdNotFound));
     let (id, request) = world.join_new();
     world.wait(DELAY_MS);
     world.joined(request);
@@ -57,7 +57,8 @@ fn whoever_assigns_by_hand_needs_no_group() {
 fn a_fetch_shows_what_is_committed_and_no_less() {
     let mut world = World::new();
     world.hold = true;
-    let commit = Commit { caller: nobody(), offsets: vec![part("t", 1, 5, "m")] };
+    let commit =
+        Commit { caller: nobody(), knows_epochs: true, offsets: vec![part("t", 1, 5, "m")] };
     let committing = world.ask(Request::Commit(commit));
     let all = Fetch { group: GROUP.into(), member: None, partitions: None };
     let fetching = world.ask(Request::Fetch(all));
@@ -75,7 +76,8 @@ fn metadata_has_a_limit_in_characters() {
     let mut world = World::new();
     let (long, wide) = ("0123456789abcdef!", "ääääääääääääääää");
     let offsets = vec![part("t", 0, 1, long), part("t", 1, 2, wide), part("t", 2, 3, "")];
-    let request = world.ask(Request::Commit(Commit { caller: nobody(), offsets }));
+    let request =
+        world.ask(Request::Commit(Commit { caller: nobody(), knows_epochs: true, offsets }));
     let codes = [ErrorCode::OffsetMetadataTooLarge, ErrorCode::None, ErrorCode::None];
     assert_eq!(world.answer(request), Answer::Committed(Ok(codes.to_vec())));
     assert_eq!(world.committed("t"), None);
@@ -86,14 +88,14 @@ fn metadata_has_a_limit_in_characters() {
 fn a_commit_of_nothing_leaves_no_group_behind() {
     let mut world = World::new();
     let offsets = vec![part("t", 0, 1, "0123456789abcdef!")];
-    world.ask(Request::Commit(Commit { caller: nobody(), offsets }));
+    world.ask(Request::Commit(Commit { caller: nobody(), knows_epochs: true, offsets }));
     assert_eq!(world.state(), ClassicState::Dead);
 }
 
 /// Commits topics `t` and `u`, then waits day by day. Gives after how many days each was gone.
 fn days_kept(world: &mut World, caller: &Caller, beat: bool) -> [Option<u64>; 2] {
     let offsets = vec![part("t", 0, 1, ""), part("u", 0, 1, "")];
-    world.ask(Request::Commit(Commit { caller: caller.clone(), offsets }));
+    world.ask(Request::Commit(Commit { caller: caller.clone(), knows_epochs: true, offsets }));
     let mut days = [None; 2];
     for day in 1..12 {
         let step = if beat { SESSION_MS / 2 } else { DAY_MS };
@@ -169,7 +171,7 @@ fn nothing_ends_while_members_join() {
     let mut world = World::new();
     let ids = world.stable(1);
     let offsets = vec![part("u", 0, 1, "")];
-    world.ask(Request::Commit(Commit { caller: caller(&ids[0], 1), offsets }));
+    world.ask(Request::Commit(Commit { caller: caller(&ids[0], 1), knows_epochs: true, offsets }));
     world.join(join(""));
     world.join(join(&ids[0]));
     world.ms += 8 * DAY_MS;
@@ -217,7 +219,11 @@ fn old_clients_say_how_long() {
     let expires = Some(Timestamp(world.now().wall.0 + 1_800_000));
     let mut offset = part("t", 0, 1, "");
     offset.value.expires = expires;
-    world.ask(Request::Commit(Commit { caller: nobody(), offsets: vec![offset] }));
+    world.ask(Request::Commit(Commit {
+        caller: nobody(),
+        knows_epochs: true,
+        offsets: vec![offset],
+    }));
     world.wait(1_200_000);
     assert_eq!(world.committed("t"), Some(1));
     world.wait(600_000);
@@ -228,7 +234,7 @@ fn old_clients_say_how_long() {
 fn they_end_with_their_topic() {
     let mut world = World::new();
     let offsets = vec![part("t", 0, 1, ""), part("t", 3, 1, ""), part("tt", 0, 2, "")];
-    world.ask(Request::Commit(Commit { caller: nobody(), offsets }));
+    world.ask(Request::Commit(Commit { caller: nobody(), knows_epochs: true, offsets }));
     world.step(Input::TopicsGone(vec!["t".into(), "who".into()]));
     assert_eq!((world.committed("t"), world.committed("tt")), (None, Some(2)));
     assert_eq!(world.log.len(), 1);
@@ -253,7 +259,7 @@ fn operators_delete_what_nobody_subscribes_to() {
     assert_eq!(delete(&mut world, GROUP, &["t"]), Err(ErrorCode::GroupIdNotFound));
     let ids = world.stable(1);
     let offsets = vec![part("t", 0, 1, ""), part("u", 0, 2, "")];
-    world.ask(Request::Commit(Commit { caller: caller(&ids[0], 1), offsets }));
+    world.ask(Request::Commit(Commit { caller: caller(&ids[0], 1), knows_epochs: true, offsets }));
     let codes = [ErrorCode::GroupSubscribedToTopic, ErrorCode::None, ErrorCode::None];
     assert_eq!(delete(&mut world, GROUP, &["t", "u", "u"]), Ok(codes.to_vec()));
     assert_eq!((world.committed("t"), world.committed("u")), (Some(1), None));

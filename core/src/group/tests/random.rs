@@ -270,7 +270,7 @@ impl Schedule {
         let topic = if self.roll(3) == 0 { "u" } else { "t" };
         let offset = i64::try_from(self.roll(1_000)).unwrap();
         let offsets = vec![part(topic, partition, offset, "")];
-        self.world.ask(Request::Commit(Commit { caller, offsets }));
+        self.world.ask(Request::Commit(Commit { caller, knows_epochs: true, offsets }));
         assert_eq!(!self.world.last.is_empty(), counts, "G3: in state {state:?}");
         self.saw(if counts { "commit" } else { "commit refused" });
     }

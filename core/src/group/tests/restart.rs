@@ -42,7 +42,11 @@ fn what_was_not_committed_did_not_happen() {
     let mut world = World::new();
     let ids = world.stable(1);
     world.hold = true;
-    let commit = Commit { caller: caller(&ids[0], 1), offsets: vec![part("t", 0, 5, "")] };
+    let commit = Commit {
+        caller: caller(&ids[0], 1),
+        knows_epochs: true,
+        offsets: vec![part("t", 0, 5, "")],
+    };
     world.ask(Request::Commit(commit));
     world.leave_unanswered(&ids[0]);
     world.restart();

@@ -37,7 +37,7 @@ fn commit_in(group: &str, offset: i64) -> Request {
     let partition = PartitionIndex(0);
     let part = CommitPart { topic: "t".into(), topic_id: Some(topic_id(1)), partition, value };
     let caller = Caller { group: group.into(), member: "".into(), instance: None, generation: -1 };
-    Request::Commit(Commit { caller, offsets: vec![part] })
+    Request::Commit(Commit { caller, knows_epochs: true, offsets: vec![part] })
 }
 
 fn join() -> Request {
@@ -217,7 +217,7 @@ fn beat(epoch: i32) -> Request {
         client_id: "c".into(),
         client_host: "/h".into(),
         rebalance_timeout_ms: joins.then_some(60_000),
-        topics: joins.then(|| ["t".into(), "u".into()].into()),
+        topics: joins.then(|| ["t".into(), "u".into(), "v".into()].into()),
         pattern: None,
         assignor: None,
         owned: joins.then(Default::default),
@@ -280,4 +280,42 @@ fn groups_follow_their_configs_in_the_image() {
     world.image.configs.remove_mut(&(resource::GROUP, "g".into()));
     world.publish();
     assert_eq!(interval(&mut world, 1), 5_000);
+}
+
+#[test]
+fn all_groups_follow_the_configs_of_brokers_in_the_image() {
+    for own in [false, true] {
+        let mut world = coordinating();
+        let assigned = |world: &mut World, epoch| {
+            world.mono += 3_000_000_000;
+            world.ask(1, beat(epoch));
+            match world.told(1) {
+                Some(GroupAnswer::ConsumerBeaten(Ok(told))) => told.assigned.map(|p| p.len()),
+                other => panic!("{other:?}"),
+            }
+        };
+        let set = |world: &mut World, resource: (i8, &str), key: &str, value: &str| {
+            let overrides = BTreeMap::from([(key.to_owned(), value.to_owned())]);
+            let key = (resource.0, resource.1.into());
+            world.image.configs.insert_mut(key, Arc::new(overrides));
+            world.publish();
+        };
+        if own {
+            // What a group sets itself does not keep it from following all else.
+            set(&mut world, (resource::GROUP, "g"), "consumer.heartbeat.interval.ms", "7000");
+        }
+        let key = "group.consumer.assignment.interval.ms";
+        set(&mut world, (resource::BROKER, ""), key, "15000");
+        assert_eq!(assigned(&mut world, 0), Some(1));
+        let checkpoints = world.stop();
+        world.restart(checkpoints);
+        world.topic("u", 3, &[]);
+        assert_eq!(assigned(&mut world, 1), Some(2), "the first of this coordinator");
+        world.topic("v", 4, &[]);
+        assert_eq!(assigned(&mut world, 2), None, "not so soon");
+        set(&mut world, (resource::BROKER, "1"), key, "99999");
+        assert_eq!(assigned(&mut world, 2), None, "what a broker does not allow changes nothing");
+        set(&mut world, (resource::BROKER, "1"), key, "2000");
+        assert_eq!(assigned(&mut world, 2), Some(3));
+    }
 }

@@ -173,5 +173,6 @@ fn is_refusal(code: i16) -> bool {
             | ErrorCode::RebalanceInProgress
             | ErrorCode::StaleMemberEpoch
             | ErrorCode::FencedMemberEpoch
+            | ErrorCode::GroupIdNotFound
     )
 }

@@ -100,7 +100,8 @@ fn old_offsets_of_topics_that_are_read_stay() {
     });
     let commit = |world: &mut World, topic| {
         let offsets = vec![part(topic, 0, 7, "")];
-        let request = world.ask(Request::Commit(Commit { caller: nobody(), offsets }));
+        let request =
+            world.ask(Request::Commit(Commit { caller: nobody(), knows_epochs: true, offsets }));
         assert_eq!(world.answer(request), Answer::Committed(Ok(vec![ErrorCode::None])));
     };
     commit(&mut world, "t");
@@ -136,6 +137,7 @@ fn operators_read_why_a_group_rebalances() {
         "group \"g\", epoch 4: rebalances: its topics changed",
         "group \"g\", epoch 4: has 2 members, assigned by uniform",
         "group \"g\", epoch 5: rebalances: member \"b\" left",
+        "group \"g\", epoch 5: has 1 member, assigned by uniform",
         "group \"g\", epoch 6: rebalances: member \"a\" timed out",
     ];
     assert_eq!(world.notes, expected);

@@ -120,7 +120,8 @@ fn offsets_are_committed_in_the_members_epoch() {
     world.told(beat("b", 2));
     let mut commit = |member: &str, epoch, index| {
         let part = CommitPart { topic_id: Some(topic_id("t")), ..part("t", index, 9, "") };
-        let commit = Commit { caller: caller(member, epoch), offsets: vec![part] };
+        let commit =
+            Commit { caller: caller(member, epoch), knows_epochs: true, offsets: vec![part] };
         let request = world.ask(Request::Commit(commit));
         world.answer(request)
     };
@@ -148,4 +149,5 @@ fn offsets_are_fetched_in_the_members_epoch() {
     assert_eq!(fetch(Some(("a", 1))), Ok(0));
     assert_eq!(fetch(Some(("a", 2))), Err(ErrorCode::StaleMemberEpoch));
     assert_eq!(fetch(Some(("who", 1))), Err(ErrorCode::UnknownMemberId));
+    assert_eq!(fetch(Some(("", -1))), Err(ErrorCode::UnknownMemberId));
 }

@@ -35,7 +35,7 @@ fn indexes(assignment: &Bytes) -> Vec<i32> {
 }
 
 /// A classic group of one member that reads all four partitions of `t`.
-fn classic(world: &mut World) -> MemberId {
+pub(super) fn classic(world: &mut World) -> MemberId {
     let request = world.join(rejoin("", &[]));
     let id = world.join_answer(request).unwrap_err().member;
     let request = world.join(rejoin(&id, &[]));
@@ -57,7 +57,7 @@ fn world(policy: &str) -> World {
 }
 
 /// A member of the classic protocol joins; gives its generation and what it is given.
-fn round(world: &mut World, id: &str, owned: &[i32]) -> (i32, Vec<i32>) {
+pub(super) fn round(world: &mut World, id: &str, owned: &[i32]) -> (i32, Vec<i32>) {
     let request = world.join(rejoin(id, owned));
     let joined = world.joined(request);
     assert_eq!((&*joined.member, &*joined.leader, &*joined.protocol), (id, "", "range"));

@@ -260,7 +260,7 @@ impl Schedule {
         let counts = member.is_some()
             && (current.epoch == claimed
                 || claimed < current.epoch && since.is_some_and(|s| *s <= claimed));
-        self.world.ask(Request::Commit(Commit { caller, offsets: vec![part] }));
+        self.world.ask(Request::Commit(Commit { caller, knows_epochs: true, offsets: vec![part] }));
         assert_eq!(!self.world.last.is_empty(), counts, "G3: {}", self.clients[at].id);
         self.saw(if counts { "commit" } else { "commit refused" });
     }
