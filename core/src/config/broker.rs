@@ -35,6 +35,12 @@ pub const OUR_DEFAULTS: &[OurDefault] = &[
         single_node_only: true,
         reason: "where one starts a consumer by hand or in a test, three seconds are a long time",
     },
+    OurDefault {
+        key: "group.consumer.assignment.interval.ms",
+        value: "100",
+        single_node_only: true,
+        reason: "as for the initial delay of a classic group: a second is a long time to wait by hand",
+    },
     single("offsets.topic.replication.factor", "a topic cannot have more replicas than nodes"),
     single("share.coordinator.state.topic.min.isr", "one node has one in-sync replica"),
     single(

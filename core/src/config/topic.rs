@@ -298,11 +298,11 @@ impl Layers<'_> {
         maps.iter()
             .flat_map(|map| def.server_synonyms.iter().map(move |synonym| (map, synonym)))
             .find_map(|(map, synonym)| from_broker(def, synonym, map.get(synonym.name)?))
-            .or_else(|| def.default.map(str::to_owned))
             .or_else(|| {
                 let synonym = def.server_synonyms.first()?;
                 from_broker(def, synonym, self.broker.default_of(synonym.name)?)
             })
+            .or_else(|| def.default.map(str::to_owned))
     }
 
     fn text(&self, name: &str) -> String {

@@ -105,8 +105,9 @@ fn topics_as_kafka_describes_them() {
     check_all("T1", &describe_topic(&map(TOPIC), &map(BROKER), &map(DEFAULT), &broker()));
 }
 
-/// The group settings of the broker that described its groups.
+/// The group settings of the broker that described its groups. A node of several has Kafka's defaults.
 const GROUPS: &str = "
+controller.quorum.bootstrap.servers=127.0.0.1:19793
 group.consumer.heartbeat.interval.ms=6000
 group.consumer.max.heartbeat.interval.ms=60000
 group.consumer.min.session.timeout.ms=47000
@@ -143,6 +144,15 @@ fn groups_as_kafka_describes_them() {
     let default =
         map("group.consumer.assignment.interval.ms=2000\ngroup.share.assignment.interval.ms=4000");
     check_all("G1", &describe_group(&map(GROUP), &own, &default, &file));
+}
+
+#[test]
+fn a_group_has_the_default_of_its_broker() {
+    let file = BrokerConfig::from_properties(&Map::new()).expect("a valid configuration").0;
+    let none = Map::new();
+    let entries = describe_group(&none, &none, &none, &file);
+    let entry = entries.iter().find(|one| one.name == "consumer.assignment.interval.ms").unwrap();
+    assert_eq!((entry.value.as_deref(), entry.source), (Some("100"), Source::Default));
 }
 
 #[test]

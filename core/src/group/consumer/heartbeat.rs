@@ -27,9 +27,13 @@ const ABOUT_MAX_BYTES: usize = 256 * 1024;
 const KEY_MAX_BYTES: usize = 8 * 1024;
 
 /// A group that changed a moment ago is likely to change again, and somebody in it to wait for
-/// somebody else: members are asked to come again after as long as it has been quiet, not before
-/// this.
-const SOON_MS: i64 = 500;
+/// somebody else: members are asked to come again after as long as it has been quiet. Not before
+/// this, so that a large group does not keep its coordinator busy.
+fn soon_ms(members: usize) -> i64 {
+    i64::try_from(members / 4).map_or(SOON_MAX_MS, |ms| ms.clamp(SOON_MIN_MS, SOON_MAX_MS))
+}
+const SOON_MIN_MS: i64 = 50;
+const SOON_MAX_MS: i64 = 500;
 
 impl Group {
     /// ConsumerGroupHeartbeat.
@@ -402,7 +406,8 @@ impl ConsumerGroup {
         let most = ctx.settings.consumer_heartbeat_interval_ms;
         let Some(changed) = self.soft.changed else { return most };
         let quiet_ms = i64::try_from(ctx.now.mono.since(changed).as_millis()).unwrap_or(i64::MAX);
-        i32::try_from(quiet_ms.max(SOON_MS)).unwrap_or(most).min(most)
+        let after_ms = quiet_ms.max(soon_ms(self.members.len()));
+        i32::try_from(after_ms).unwrap_or(most).min(most)
     }
 }
 

@@ -164,7 +164,7 @@ fn who_joins_at_the_same_time_shares_an_assignment() {
 #[test]
 fn a_group_that_changed_is_asked_again_soon() {
     let mut world = World::with_topics(&[("t", 4)], |_| ());
-    assert_eq!(world.told(enter("a", &["t"])).interval_ms, 500);
+    assert_eq!(world.told(enter("a", &["t"])).interval_ms, 50);
     world.wait(2_000);
     assert_eq!(world.told(beat("a", 1)).interval_ms, 2_000);
     world.wait(20_000);
@@ -187,8 +187,13 @@ fn the_assignor_that_most_want_is_used() {
 /// Many members that start at once have their parts within five seconds.
 #[test]
 fn a_thousand_members_settle_soon() {
+    settle_a_thousand(1_000, 8);
+    settle_a_thousand(100, 30);
+}
+
+fn settle_a_thousand(assignment_interval_ms: i64, most_assignments: usize) {
     let mut world = World::with_topics(&[("t", 1_000), ("u", 1_000)], |settings| {
-        settings.consumer_assignment_interval_ms = 1_000;
+        settings.consumer_assignment_interval_ms = assignment_interval_ms;
     });
     world.quick = true;
     let ids: Vec<String> = (0..1_000).map(|number| format!("m{number:04}")).collect();
@@ -211,5 +216,7 @@ fn a_thousand_members_settle_soon() {
     assert_eq!(world.group().state(), ConsumerState::Stable, "at {} ms", world.ms);
     assert!(held.values().all(|(_, owned)| owned.len() == 2));
     let made = world.notes.iter().filter(|note| note.contains("assigned by")).count();
-    assert!(made < 8, "{made} assignments");
+    assert!(made < most_assignments, "{made} assignments");
+    let told = world.told(enter("later", &["t", "u"]));
+    assert_eq!(told.interval_ms, 250, "so many must not come too often");
 }
