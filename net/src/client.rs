@@ -91,6 +91,10 @@ impl Runtime for Tokio {
         Now { mono: Duration::from_nanos(now.mono.0), wall: now.wall }
     }
 
+    fn mono(&self) -> Duration {
+        Duration::from_nanos(self.clock.mono().0)
+    }
+
     fn seed(&self) -> u64 {
         entropy::seed()
     }

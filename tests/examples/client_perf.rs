@@ -14,7 +14,7 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-use bytes::{BufMut, Bytes, BytesMut};
+use bytes::Bytes;
 use dohle_client::api::{Consumer, Producer};
 use dohle_client::config::{ConsumerConfig, ProducerConfig};
 use dohle_client::machine::producer::ProducerRecord;
@@ -45,10 +45,9 @@ fn now_us() -> u64 {
 }
 
 fn value(size: usize) -> Bytes {
-    let mut value = BytesMut::with_capacity(size);
-    value.put_u64_le(now_us());
-    value.resize(size, b'x');
-    value.freeze()
+    let mut value = vec![b'x'; size];
+    value[..size_of::<u64>()].copy_from_slice(&now_us().to_le_bytes());
+    value.into()
 }
 
 fn percentiles(mut micros: Vec<u64>) -> String {

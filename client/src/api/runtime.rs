@@ -43,6 +43,11 @@ pub trait Runtime: Clone + Send + Sync + 'static {
     /// Both clocks.
     fn now(&self) -> Now;
 
+    /// The monotonic clock alone.
+    fn mono(&self) -> Duration {
+        self.now().mono
+    }
+
     /// A number that no other client of the runtime gets, unless the runtime repeats a run.
     fn seed(&self) -> u64;
 }

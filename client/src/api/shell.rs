@@ -11,11 +11,20 @@ use std::sync::{Arc, Mutex, MutexGuard};
 use std::task::{Poll, Waker};
 use std::time::Duration;
 
+use dohle_wire::id::Timestamp;
+
 use super::calls::{Call, Calls};
 use super::outbox::Outbox;
 use super::race::{First, race};
 use super::runtime::{Disconnected, FrameRead, FrameWrite, Runtime};
-use crate::machine::{ConnId, Fx, Machine, NetEffect, NetInput};
+use crate::machine::{ConnId, Fx, Machine, NetEffect, NetInput, Now};
+
+/// Timers of a runtime are as coarse as this, and rather late: a deadline that is not further away is
+/// reached.
+const COARSE: Duration = Duration::from_millis(1);
+
+/// How long the wall clock is not read again.
+const WALL_FOR: Duration = Duration::from_millis(10);
 
 /// A machine with somebody who waits for its effects.
 pub(super) trait Client: Machine<Effect: Send, Input: Send> + Send + 'static {
@@ -65,6 +74,10 @@ pub(super) struct State<M: Client> {
     pub(super) machine: M,
     pub(super) book: M::Book,
     fx: Fx<M::Effect>,
+    /// When the machine was last stepped.
+    last_step: Duration,
+    /// Both clocks, read together.
+    read: Now,
     outboxes: BTreeMap<ConnId, Outbox>,
     /// What the timer task waits for now, and how to make it look again.
     armed: Option<Duration>,
@@ -96,6 +109,8 @@ impl<R: Runtime, M: Client> Shell<R, M> {
             machine,
             book: M::Book::default(),
             fx: Fx::new(),
+            last_step: Duration::ZERO,
+            read: runtime.now(),
             outboxes: BTreeMap::new(),
             armed: None,
             timer: None,
@@ -129,8 +144,13 @@ impl<R: Runtime, M: Client> Shell<R, M> {
         mut state: MutexGuard<'_, State<M>>,
         input: M::Input,
     ) {
+        let now = state.now(&self.runtime);
+        self.step(state, now, input);
+    }
+
+    fn step(self: &Arc<Self>, mut state: MutexGuard<'_, State<M>>, now: Now, input: M::Input) {
         let mut wake = Wakers::default();
-        let opening = state.step(self.runtime.now(), input, &mut wake);
+        let opening = state.step(now, input, &mut wake);
         let calls = !wake.calls.is_empty();
         // Before anybody else steps the machine, so that calls are made in the order of its steps.
         self.calls.add(wake.calls);
@@ -169,7 +189,7 @@ impl<R: Runtime, M: Client> Shell<R, M> {
             match deadline {
                 None => self.rearmed().await,
                 Some(at) => {
-                    let wait = at.saturating_sub(self.runtime.now().mono);
+                    let wait = at.saturating_sub(self.runtime.now().mono + COARSE);
                     if let First::Left(()) = race(self.runtime.sleep(wait), self.rearmed()).await {
                         self.tick_if_due();
                     }
@@ -179,10 +199,11 @@ impl<R: Runtime, M: Client> Shell<R, M> {
     }
 
     fn tick_if_due(self: &Arc<Self>) {
-        let state = self.lock();
-        let now = self.runtime.now().mono;
-        if state.machine.deadline().is_some_and(|(at, _)| at <= now) {
-            self.input_locked(state, M::tick());
+        let mut state = self.lock();
+        let now = state.now(&self.runtime);
+        let due = state.machine.deadline().map(|(at, _)| at);
+        if let Some(at) = due.filter(|at| *at <= now.mono + COARSE) {
+            self.step(state, Now { mono: now.mono.max(at), ..now }, M::tick());
         }
     }
 
@@ -249,14 +270,24 @@ impl<R: Runtime, M: Client> Shell<R, M> {
 }
 
 impl<M: Client> State<M> {
-    fn step(
-        &mut self,
-        now: crate::machine::Now,
-        input: M::Input,
-        wake: &mut Wakers<M::Call>,
-    ) -> Vec<Opening> {
+    /// Both clocks. The wall clock, which is needed for every record, goes on from where it was read
+    /// at most [`WALL_FOR`] ago.
+    fn now(&mut self, runtime: &impl Runtime) -> Now {
+        let mono = runtime.mono();
+        let since = mono.saturating_sub(self.read.mono);
+        if since >= WALL_FOR {
+            self.read = runtime.now();
+            return self.read;
+        }
+        let passed = i64::try_from(since.as_millis()).unwrap_or(0);
+        Now { mono, wall: Timestamp(self.read.wall.0.saturating_add(passed)) }
+    }
+
+    fn step(&mut self, now: Now, input: M::Input, wake: &mut Wakers<M::Call>) -> Vec<Opening> {
         let mut opening = Vec::new();
-        self.machine.step(now, input, &mut self.fx);
+        // A tick may have been ahead of the clock: for a machine, time does not go back.
+        self.last_step = self.last_step.max(now.mono);
+        self.machine.step(Now { mono: self.last_step, ..now }, input, &mut self.fx);
         let Self { fx, book, outboxes, .. } = self;
         for effect in fx.drain() {
             match M::settle(book, effect, wake) {
