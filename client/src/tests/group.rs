@@ -526,6 +526,7 @@ fn a_commit_that_cannot_help_fails_with_a_reason() {
     };
     check(ErrorCode::IllegalGeneration, GroupError::CommitFailed);
     check(ErrorCode::UnknownMemberId, GroupError::CommitFailed);
+    check(ErrorCode::GroupIdNotFound, GroupError::CommitFailed);
     check(ErrorCode::RebalanceInProgress, GroupError::RebalanceInProgress);
     check(ErrorCode::FencedInstanceId, GroupError::Fenced);
     let code = ErrorCode::OffsetMetadataTooLarge;

@@ -223,7 +223,10 @@ impl Group {
                 }
                 Err(GroupError::RebalanceInProgress)
             }
-            ErrorCode::UnknownMemberId | ErrorCode::IllegalGeneration => {
+            // From version 9 on a coordinator says of a group that it has forgotten that there is none.
+            ErrorCode::UnknownMemberId
+            | ErrorCode::IllegalGeneration
+            | ErrorCode::GroupIdNotFound => {
                 if current && self.is_classic() && self.is_member() && self.leaving.is_none() {
                     self.reset(code == ErrorCode::IllegalGeneration);
                 }
