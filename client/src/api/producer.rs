@@ -245,19 +245,16 @@ impl<R: Runtime> Producer<R> {
     /// # }
     /// ```
     pub fn send_and_forget(&self, record: ProducerRecord) -> Result<(), ProduceError> {
-        let mut cx = Context::from_waker(Waker::noop());
-        let mut entry = Some((record, Hearer::Nobody));
-        match self.try_queue(&mut cx, &mut entry, false) {
-            Poll::Ready(()) => Ok(()),
-            Poll::Pending => Err(ProduceError::BufferFull),
+        match self.queues_at_once(&mut Some((record, Hearer::Nobody))) {
+            true => Ok(()),
+            false => Err(ProduceError::BufferFull),
         }
     }
 
     async fn queue_for(&self, record: ProducerRecord, hearer: Hearer) -> Result<(), ProduceError> {
         let mut entry = Some((record, hearer));
         // Most records find room at once, and need no timer.
-        let mut cx = Context::from_waker(Waker::noop());
-        if self.try_queue(&mut cx, &mut entry, false).is_ready() {
+        if self.queues_at_once(&mut entry) {
             return Ok(());
         }
         let max_block = self.shell().lock().machine.config().max_block;
@@ -266,6 +263,10 @@ impl<R: Runtime> Producer<R> {
             First::Left(()) => Ok(()),
             First::Right(()) => Err(ProduceError::BufferFull),
         }
+    }
+
+    fn queues_at_once(&self, entry: &mut Option<(ProducerRecord, Hearer)>) -> bool {
+        self.try_queue(&mut Context::from_waker(Waker::noop()), entry, false).is_ready()
     }
 
     fn try_queue(
