@@ -45,6 +45,13 @@ impl ConsumerGroup {
         self.tell(&format!("has {}, assigned by {}", counted(ids.len()), assignor.name()), ctx);
     }
 
+    /// The assignment of a group that nobody is left in. Who comes next does not wait for the
+    /// interval to be over (Kafka's `consumerGroupFenceMembers` writes that it was made at 0).
+    pub(super) fn assign_to_nobody(&mut self, out: &mut Vec<Record>) {
+        self.write(Fact::TargetEpoch(Some((self.epoch.epoch, Timestamp(0)))), out);
+        self.soft.assigned = None;
+    }
+
     /// The assignor that most members want; the first that is configured where nobody says.
     pub(super) fn assignor(&self, known: &[Assignor]) -> Assignor {
         let mut votes = vec![0_usize; known.len()];

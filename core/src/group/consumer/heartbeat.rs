@@ -142,15 +142,14 @@ fn check(beat: &ConsumerHeartbeat, assignors: &[Assignor]) -> Result<(), Refusal
 /// What a heartbeat that joins has to say.
 fn check_first(beat: &ConsumerHeartbeat) -> Result<(), Refusal> {
     let invalid = |text: &str| Err(Refusal::new(ErrorCode::InvalidRequest, text));
-    let reads = beat.topics.as_ref().is_some_and(|topics| !topics.is_empty())
-        || beat.pattern.as_ref().is_some_and(|pattern| !pattern.is_empty());
     if beat.rebalance_timeout_ms.is_none() {
         return invalid("RebalanceTimeoutMs must be provided in first request.");
     }
     if beat.owned.as_ref().is_none_or(|owned| !owned.is_empty()) {
         return invalid("TopicPartitions must be empty when (re-)joining.");
     }
-    if !reads {
+    // Nothing may well be what it reads: a client that matches names itself waits for the first.
+    if beat.topics.is_none() && beat.pattern.is_none() {
         return invalid(
             "Either SubscribedTopicNames or SubscribedTopicRegex must be non-null when (re-)joining.",
         );

@@ -61,5 +61,8 @@ impl ConsumerGroup {
         }
         self.drop_patterns(out);
         self.bump(why, out, ctx);
+        if self.members.is_empty() {
+            self.assign_to_nobody(out);
+        }
     }
 }

@@ -1,6 +1,17 @@
-//! Members that come back: after a lost answer, under an instance, after a restart.
+//! Members that come, and that come back: after a lost answer, under an instance, after a restart.
 
 use super::*;
+
+#[test]
+fn a_member_may_join_before_there_is_anything_that_it_reads() {
+    let mut world = World::with_topics(&[("t", 2)], |_| ());
+    assert_eq!(world.news(enter("a", &[])), (1, Some(BTreeSet::new())));
+    assert_eq!(world.news(enter_by("b", "")), (2, Some(BTreeSet::new())));
+    world.settle_down(&["a", "b"]);
+    let topics = Some(["t".into()].into());
+    let later = ConsumerHeartbeat { topics, ..beat("a", 2) };
+    assert_eq!(world.news(later), (3, Some(parts("t", 0..2))));
+}
 
 #[test]
 fn a_member_that_missed_an_answer_is_told_again() {

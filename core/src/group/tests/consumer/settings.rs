@@ -125,7 +125,26 @@ fn who_leaves_leaves_its_part_to_others_though_nobody_asks() {
     assert_eq!(world.group().target("a"), Some(&parts("t", 0..4)));
     world.told(beat("a", -1));
     world.wait(10_000);
-    assert_eq!((world.group().epoch(), world.group().target_epoch()), (4, 3), "for nobody");
+    assert_eq!((world.group().epoch(), world.group().target_epoch()), (4, 4), "no other is made");
+}
+
+#[test]
+fn who_comes_to_a_group_that_was_left_does_not_wait_for_the_next_assignment() {
+    let mut world = World::with_topics(&[("t", 2)], |settings| {
+        settings.consumer_assignment_interval_ms = 15_000;
+    });
+    world.told(enter("a", &["t"]));
+    world.told(beat("a", -1));
+    assert_eq!(kinds(&world.last), ["current", "target", "member", "epoch", "target epoch"]);
+    assert_eq!(world.consumer_state(), ConsumerState::Empty);
+    assert_eq!(world.news(enter("a", &["t"])), (3, Some(parts("t", 0..2))), "it came back");
+    world.wait(45_000);
+    assert_eq!(world.consumer_state(), ConsumerState::Empty);
+    world.restart();
+    assert_eq!((world.group().epoch(), world.group().target_epoch()), (4, 4));
+    assert_eq!(world.news(enter("b", &["t"])), (5, Some(parts("t", 0..2))), "after a silent one");
+    world.told(enter("c", &["t"]));
+    assert_eq!(world.news(beat("c", 5)).1, None, "it is shared as soon as it may be");
 }
 
 #[test]
