@@ -69,6 +69,9 @@ pub enum GroupAction {
     Fetched(Vec<(Key, Option<i64>)>),
     /// The coordinator said that the process is a member as before.
     Alive,
+    /// The process was told to join again. Where generations may begin anew it is not certain to be
+    /// a member until it has: one that takes long is out without hearing of it.
+    Rejoins,
     /// The process is in the group no more, or cannot know.
     Out,
     /// Offsets of the group may expire from now on while it has no members.
@@ -226,7 +229,8 @@ impl Group {
                 found.extend(offsets.filter_map(|(key, at)| self.on_fetched(process, key, *at)));
             }
             GroupAction::Alive => found.extend(self.on_alive(process)),
-            GroupAction::Out => _ = self.within.remove(&process),
+            GroupAction::Rejoins if !self.restarts => {}
+            GroupAction::Rejoins | GroupAction::Out => _ = self.within.remove(&process),
             GroupAction::Expires => self.expires = true,
             GroupAction::Restarts => self.restarts = true,
             GroupAction::Deleted => {
@@ -431,7 +435,9 @@ impl Group {
         within.epoch = epoch;
         let had = std::mem::take(&mut within.terms);
         for key in owned {
-            let term = had.get(key).copied().unwrap_or(epoch);
+            // What somebody else has had since then is given anew.
+            let latest = self.terms.get(key).copied().unwrap_or(i32::MIN);
+            let term = had.get(key).copied().filter(|term| *term >= latest).unwrap_or(epoch);
             within.terms.insert(key.clone(), term);
             let newest = self.terms.entry(key.clone()).or_insert(term);
             *newest = (*newest).max(term);

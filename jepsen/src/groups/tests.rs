@@ -292,6 +292,11 @@ fn a_partition_has_one_owner_in_an_epoch() {
     // So does one whose members speak another protocol, when there is none left.
     let other = || History::new().did(0, GroupAction::Restarts).assigned(1, 5, "a", &[0]);
     other().committed(1, 5, 5).assigned(2, 1, "b", &[0]).committed(2, 1, 6).finds(&[]);
+    // Whoever was to join again may be out by then.
+    let rejoins = |history: History| history.did(1, GroupAction::Rejoins).alone(1, 1, "a");
+    rejoins(History::new().did(0, GroupAction::Restarts).alone(1, 5, "a")).finds(&[]);
+    let back = Anomaly::GenerationBack { group: group(), known: 5, told: 1 };
+    rejoins(History::new().alone(1, 5, "a")).finds(&[back.clone(), back]);
     // A group that nobody was in and that committed nothing begins anew.
     let empty = History::new().assigned(1, 1, "a", &[0]).did(1, GroupAction::Out);
     empty.assigned(2, 1, "b", &[0]).finds(&[]);
@@ -318,6 +323,8 @@ fn a_commit_for_what_another_member_was_given_is_stale() {
     };
     history().committed(1, 1, 5).finds(&[]);
     history().assigned(1, 2, "a", &[0]).committed(1, 2, 5).finds(&[]);
+    let again = history().assigned(2, 2, "b", &[0]).assigned(1, 3, "a", &[0]);
+    again.committed(1, 3, 5).finds(&[]);
     history().assigned(2, 2, "b", &[0]).committed(1, 1, 5).finds(&[stale(2)]);
     history().commit(1, 1, 5).assigned(2, 2, "b", &[0]).ended(1, true).finds(&[]);
 }

@@ -154,6 +154,7 @@ impl Member {
             ErrorCode::IllegalGeneration | ErrorCode::RebalanceInProgress
                 if self.stage == Stage::Stalled => {}
             ErrorCode::IllegalGeneration | ErrorCode::RebalanceInProgress => {
+                self.did(GroupAction::Rejoins, fx);
                 self.leave_generation();
             }
             _ => (self.found, self.slow) = (false, true),
