@@ -162,8 +162,8 @@ fn records<W: Write>(
 }
 
 fn record_row(header: &BatchHeader, index: usize, found: &Record<'_>, content: Content) -> Row {
-    let sequence = header.has_producer_id() && header.base_sequence.0 >= 0;
-    let sequence = sequence
+    // As in Kafka, whether there is a producer or not: some write 0 without one.
+    let sequence = (header.base_sequence.0 >= 0)
         .then(|| i32::try_from(index).ok().map(|index| header.base_sequence.plus(index).0))
         .flatten();
     let size = |data: Option<&[u8]>| data.map_or(-1, |data| data.len() as i64);

@@ -19,6 +19,7 @@ use super::{Form, GroupAnswer, GroupCall, GroupRequest, ODD, shared};
 use crate::api::lookup::TopicKey;
 use crate::api::{Begun, Ctx, Outcome, reply};
 use crate::group::request::{Caller, Commit, CommitPart, Committed, DeleteOffsets, Fetch, Found};
+use crate::image::TopicImage;
 
 /// First version of OffsetCommit and OffsetFetch that names topics by id.
 const IDS_FROM: i16 = 10;
@@ -39,6 +40,12 @@ type Named = Vec<(TopicKey, Vec<(i32, Option<ErrorCode>)>)>;
 #[derive(Clone, Debug)]
 pub(super) struct Commits(Named);
 
+/// The topic, if it has the partition.
+fn has(topic: &TopicImage, index: i32) -> Result<&TopicImage, ErrorCode> {
+    let found = topic.partition(PartitionIndex(index));
+    found.map(|_| topic).ok_or(ErrorCode::UnknownTopicOrPartition)
+}
+
 pub(in crate::api) fn begin_commit(
     ctx: &mut Ctx<'_>,
     body: &mut Reader,
@@ -51,11 +58,13 @@ pub(in crate::api) fn begin_commit(
     let (mut named, mut offsets) = (Named::new(), Vec::new());
     for topic in request.topics {
         let key = TopicKey::of(by_id, topic.name, topic.topic_id);
-        let found = key.find(ctx.image).map(|found| (Arc::clone(&found.name), found.id));
+        let found = key.find(ctx.image).cloned();
         let mut partitions = Vec::with_capacity(topic.partitions.len());
         for part in topic.partitions {
-            partitions.push((part.partition_index, found.as_ref().err().copied()));
-            let Ok((topic, id)) = &found else { continue };
+            let found = found.as_ref().map_err(|code| *code);
+            let found = found.and_then(|topic| has(topic, part.partition_index));
+            partitions.push((part.partition_index, found.err()));
+            let Ok(TopicImage { name: topic, id, .. }) = found else { continue };
             let value = Committed {
                 offset: Offset(part.committed_offset),
                 leader_epoch: LeaderEpoch(part.committed_leader_epoch),
@@ -337,15 +346,16 @@ pub(in crate::api) fn begin_delete_offsets(
     let request: OffsetDeleteRequest = ctx.decode(body)?;
     let (mut named, mut partitions) = (Named::new(), Vec::new());
     for topic in request.topics {
-        let unknown = ctx.image.topic(&topic.name).is_none();
-        let known = unknown.then_some(ErrorCode::UnknownTopicOrPartition);
+        let found = ctx.image.topic(&topic.name).ok_or(ErrorCode::UnknownTopicOrPartition);
         let name = shared(topic.name);
-        let indexes: Vec<i32> = topic.partitions.iter().map(|part| part.partition_index).collect();
-        if known.is_none() {
-            let each = indexes.iter().map(|index| (Arc::clone(&name), PartitionIndex(*index)));
-            partitions.extend(each);
+        let mut indexes = Vec::with_capacity(topic.partitions.len());
+        for index in topic.partitions.iter().map(|part| part.partition_index) {
+            let unknown = found.and_then(|topic| has(topic, index)).err();
+            indexes.push((index, unknown));
+            if unknown.is_none() {
+                partitions.push((Arc::clone(&name), PartitionIndex(index)));
+            }
         }
-        let indexes = indexes.into_iter().map(|index| (index, known)).collect();
         named.push((TopicKey::Name(name), indexes));
     }
     let group = shared(request.group_id);

@@ -5,7 +5,8 @@ use dohle_wire::message::offset_commit_request::{
 };
 use dohle_wire::message::{
     ApiVersionsRequest, ConsumerGroupDescribeRequest, ConsumerGroupHeartbeatRequest,
-    OffsetCommitRequest, OffsetFetchRequest, OffsetFetchRequestGroup,
+    OffsetCommitRequest, OffsetDeleteRequest, OffsetDeleteRequestPartition,
+    OffsetDeleteRequestTopic, OffsetFetchRequest, OffsetFetchRequestGroup,
 };
 
 use super::*;
@@ -66,6 +67,34 @@ fn a_commit_says_whether_its_client_knows_of_epochs() {
         assert_eq!(commit.knows_epochs, version >= 9, "version {version}");
         assert_eq!(commit.offsets[0].topic_id, Some(topic_id()));
     }
+}
+
+#[test]
+fn offsets_are_of_partitions_that_there_are() {
+    const ODD: [i32; 3] = [99, -1, i32::MAX];
+    let mut world = coordinating("classic,consumer");
+    let all = ODD.into_iter().chain([1]);
+    let part = |partition_index| OffsetCommitRequestPartition {
+        partition_index,
+        committed_offset: 7,
+        ..Default::default()
+    };
+    let topic = OffsetCommitRequestTopic {
+        name: "t".into(),
+        partitions: all.clone().map(part).collect(),
+        ..Default::default()
+    };
+    let request =
+        OffsetCommitRequest { group_id: "g".into(), topics: vec![topic], ..Default::default() };
+    world.ask(9, &request);
+    let [GroupRequest::Commit(commit)] = &asked(&mut world)[..] else { panic!("a commit") };
+    assert_eq!(commit.offsets.iter().map(|part| part.partition.0).collect::<Vec<_>>(), [1]);
+    let part = |partition_index| OffsetDeleteRequestPartition { partition_index };
+    let topic = OffsetDeleteRequestTopic { name: "t".into(), partitions: all.map(part).collect() };
+    let mut world = coordinating("classic,consumer");
+    world.ask(0, &OffsetDeleteRequest { group_id: "g".into(), topics: vec![topic] });
+    let [GroupRequest::DeleteOffsets(delete)] = &asked(&mut world)[..] else { panic!("one") };
+    assert_eq!(delete.partitions.iter().map(|(_, index)| index.0).collect::<Vec<_>>(), [1]);
 }
 
 #[test]
