@@ -5,8 +5,8 @@ use std::future::Future as _;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use dohle_wire::ErrorCode;
 use dohle_wire::id::{Offset, Timestamp};
+use dohle_wire::{ApiKey, ErrorCode};
 
 use super::api::{Desk, SERVER};
 use super::broker::Broker;
@@ -92,8 +92,10 @@ impl<R: Runtime> RebalanceListener<R> for Journal {
         Box::pin(async move {
             let offset = OffsetAndMetadata::at(Offset(2));
             let offsets = partitions.iter().map(|at| (at.clone(), offset.clone()));
-            consumer.commit_offsets(offsets).await.expect("it is still a member");
-            self.note("revoked", partitions);
+            match consumer.commit_offsets(offsets).await {
+                Ok(()) => self.note("revoked", partitions),
+                Err(error) => self.note(&format!("{error:?}"), partitions),
+            }
         })
     }
 }
@@ -145,6 +147,27 @@ fn a_listener_can_seek_and_commit() {
             assert_eq!(committed(&desk), [2, 2]);
             assert_eq!(*journal.0.lock().expect("alone"), ["assigned 2", "revoked 2"]);
             assert_eq!(desk.with(|broker| broker.groups.size()), 0);
+        });
+    }
+}
+
+/// The others of the group would wait for as long as it is tried again.
+#[test]
+fn a_listener_does_not_wait_for_a_topic_that_is_gone() {
+    for protocol in BOTH {
+        let desk = desk();
+        desk.run(async {
+            let journal = Journal::default();
+            let mut consumer = consumer(&desk, protocol);
+            consumer.listen(journal.clone());
+            consumer.subscribe(["t"]).expect("a group");
+            read(&mut consumer, 4).await;
+            let gone = (ApiKey::OffsetCommit, ErrorCode::UnknownTopicOrPartition);
+            // One for the client's own commit, one for the listener's.
+            desk.with(|broker| broker.groups.faults.extend([gone, gone]));
+            consumer.unsubscribe().await;
+            let told = ["assigned 2", "Refused(UnknownTopicOrPartition) 2"];
+            assert_eq!(*journal.0.lock().expect("alone"), told);
         });
     }
 }

@@ -210,6 +210,10 @@ impl Group {
             ErrorCode::StaleMemberEpoch => return self.commits.rest(now, cluster),
             // Nobody waits for the offset of a topic that is gone, and the others are committed.
             ErrorCode::UnknownTopicOrPartition if self.commits.is_own() => Ok(()),
+            // The group waits for what the application does when it loses partitions.
+            ErrorCode::UnknownTopicOrPartition if self.handover.is_told() => {
+                Err(GroupError::Refused(code))
+            }
             code if code.is_retriable() => return self.commits.rest(now, cluster),
             ErrorCode::FencedInstanceId => {
                 if current {
