@@ -5,6 +5,9 @@ use rand_chacha::rand_core::{Rng, SeedableRng};
 
 use super::request::MemberId;
 
+/// Bytes of a client's name in its member id, at most: with the rest it is a string of the protocol.
+const PREFIX_MAX: usize = 32_000;
+
 /// Draws member ids.
 #[derive(Clone, Debug)]
 pub(super) struct MemberIds(ChaCha8Rng);
@@ -14,9 +17,10 @@ impl MemberIds {
         Self(ChaCha8Rng::seed_from_u64(seed))
     }
 
-    /// An id that nobody has: what the member calls itself and a random UUID. A coordinator that
+    /// An id that nobody has, and that fits into an answer: what the member calls itself and a random UUID. A coordinator that
     /// was given the seed of an earlier one draws the ids of members that it remembers again.
     pub(super) fn fresh(&mut self, prefix: &str, taken: impl Fn(&str) -> bool) -> MemberId {
+        let prefix = &prefix[..prefix.floor_char_boundary(PREFIX_MAX)];
         loop {
             let id = format!("{prefix}-{}", self.uuid());
             if !taken(&id) {
@@ -47,6 +51,13 @@ mod tests {
         assert_eq!(parts.iter().map(|part| part.len()).collect::<Vec<_>>(), [3, 8, 4, 4, 4, 12]);
         assert!(parts[3].starts_with('4'), "version 4: {id}");
         assert!(parts[4].starts_with(['8', '9', 'a', 'b']), "variant 1: {id}");
+    }
+
+    #[test]
+    fn an_id_fits_into_an_answer() {
+        let long = "é".repeat(16_383);
+        let id = MemberIds::new(7).fresh(&long, |_| false);
+        assert!(id.len() <= i16::MAX as usize && id.starts_with('é'));
     }
 
     #[test]

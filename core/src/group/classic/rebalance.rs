@@ -5,7 +5,7 @@ use std::sync::Arc;
 use dohle_wire::error::ErrorCode;
 
 use super::*;
-use crate::group::notes::{counted, named};
+use crate::group::notes::{counted, named, quoted};
 use crate::mutant::Mutant;
 
 impl ClassicGroup {
@@ -121,6 +121,6 @@ impl ClassicGroup {
     }
 
     fn tell(&self, what: &str, ctx: &mut Ctx<'_>) {
-        ctx.note(format!("group {:?}, generation {}: {what}", self.name, self.generation));
+        ctx.note(format!("group {}, generation {}: {what}", quoted(&self.name), self.generation));
     }
 }

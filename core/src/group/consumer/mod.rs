@@ -35,6 +35,7 @@ use dohle_wire::id::Timestamp;
 pub use self::members::Member;
 use self::members::Members;
 use self::timers::Clocks;
+use super::notes::quoted;
 use super::record::{EpochValue, Fact, PatternValue, Record};
 use super::request::{GroupId, MemberId};
 use super::topics::{Part, Topic, Topics, hash_of};
@@ -218,7 +219,7 @@ impl ConsumerGroup {
     }
 
     fn tell(&self, what: &str, ctx: &mut Ctx<'_>) {
-        ctx.note(format!("group {:?}, epoch {}: {what}", self.name, self.epoch.epoch));
+        ctx.note(format!("group {}, epoch {}: {what}", quoted(&self.name), self.epoch.epoch));
     }
 
     /// Asserts what must always hold, where that is cheap.
