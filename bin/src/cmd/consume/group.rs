@@ -1,10 +1,11 @@
 //! `dohle consume --group`: reads as a member of a group, and commits what was printed.
 
 use std::collections::BTreeMap;
+use std::io::Write;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use dohle_client::api::{Consumer, ConsumerHandle, Listening, RebalanceListener};
+use dohle_client::api::{Consumer, ConsumerHandle, Listening, Polled, RebalanceListener};
 use dohle_client::config::ConsumerConfig;
 use dohle_client::machine::TopicPartition;
 use dohle_client::machine::consumer::{ConsumedRecord, Start};
@@ -24,6 +25,9 @@ const COMMIT_EVERY: Duration = Duration::from_secs(1);
 
 /// How long leaving may take.
 const LEAVE: Duration = Duration::from_secs(10);
+
+/// How long what is being printed may take once the member is to leave.
+const LAST_LINES: Duration = Duration::from_secs(1);
 
 /// Adds what `--group` means to the settings.
 pub(super) fn configure(args: &Args, config: &mut ConsumerConfig) -> Result<(), Failure> {
@@ -173,12 +177,8 @@ pub(super) async fn consume(args: Args, config: ConsumerConfig) -> Result<(), Fa
     };
     reader.consumer.listen(shared.clone());
     reader.consumer.subscribe([Arc::clone(&args.topic)]).map_err(|error| about(&error))?;
-    let mut signals = Signals::listen()?;
-    let mut printer = Printer::new(&args, None);
-    let printed = tokio::select! {
-        printed = print(&args, &mut reader, &shared, &mut printer) => printed,
-        () = signals.next() => Ok(()),
-    };
+    let signals = Signals::listen()?;
+    let printed = print(&args, &mut reader, &shared, signals).await;
     let commit = reader.consumer.commit_offsets(shared.take_printed());
     let committed = tokio::time::timeout(LEAVE, commit).await;
     let left = reader.consumer.close(LEAVE).await;
@@ -189,21 +189,29 @@ pub(super) async fn consume(args: Args, config: ConsumerConfig) -> Result<(), Fa
     }
 }
 
+/// Prints until enough is printed or a signal comes.
 async fn print(
     args: &Args,
     reader: &mut Reader,
     shared: &Shared,
-    printer: &mut Printer<impl std::io::Write>,
+    mut signals: Signals,
 ) -> Result<(), Failure> {
+    let mut printer = Printer::new(args, None);
     let mut committed = Instant::now();
     loop {
-        let polled = reader.consumer.poll(POLL).await;
+        let polled = tokio::select! {
+            polled = reader.consumer.poll(POLL) => polled,
+            () = signals.next() => return Ok(()),
+        };
         reader.tell();
         if let Some(error) = &polled.group {
             return Err(about(error));
         }
         printer.ends = shared.lock().ends.clone().filter(|_| args.until_end);
-        printer.print(polled, |of, last| shared.on_printed(of, last))?;
+        printer = match print_aside(printer, polled, shared, &mut signals).await? {
+            Some(printer) => printer,
+            None => return Ok(()),
+        };
         if printer.has_enough() || args.until_end && is_at_end(&reader.consumer, shared) {
             return Ok(());
         }
@@ -211,6 +219,29 @@ async fn print(
             committed = Instant::now();
             drop(reader.consumer.commit_offsets(shared.take_printed()));
         }
+    }
+}
+
+/// Prints on another thread: while nobody reads the output the member still sends heartbeats, and
+/// can leave. Gives the printer back, unless a signal came.
+async fn print_aside<W: Write + Send + 'static>(
+    mut printer: Printer<W>,
+    polled: Polled,
+    shared: &Shared,
+    signals: &mut Signals,
+) -> Result<Option<Printer<W>>, Failure> {
+    let shared = shared.clone();
+    let mut printing = tokio::task::spawn_blocking(move || {
+        printer.print(polled, |of, last| shared.on_printed(of, last)).map(|()| printer)
+    });
+    let (printed, ends) = tokio::select! {
+        printed = &mut printing => (Ok(printed), false),
+        () = signals.next() => (tokio::time::timeout(LAST_LINES, printing).await, true),
+    };
+    match printed {
+        Ok(Ok(printed)) => printed.map(|printer| (!ends).then_some(printer)),
+        Ok(Err(panicked)) => Err(Failure::Failed(format!("printing: {panicked}"))),
+        Err(_) => Ok(None),
     }
 }
 

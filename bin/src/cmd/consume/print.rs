@@ -1,7 +1,7 @@
 //! What is printed of the records that polls give.
 
 use std::collections::BTreeMap;
-use std::io::{self, BufWriter, StdoutLock, Write};
+use std::io::{self, BufWriter, Stdout, Write};
 
 use dohle_client::api::{Consumer, Polled};
 use dohle_client::machine::TopicPartition;
@@ -26,10 +26,10 @@ pub(super) struct Printer<W: Write> {
 /// Where partitions end.
 pub(super) type Ends = BTreeMap<TopicPartition, Offset>;
 
-impl Printer<BufWriter<StdoutLock<'static>>> {
+impl Printer<BufWriter<Stdout>> {
     pub(super) fn new(args: &Args, ends: Option<Ends>) -> Self {
         Self {
-            out: BufWriter::with_capacity(1 << 16, io::stdout().lock()),
+            out: BufWriter::with_capacity(1 << 16, io::stdout()),
             format: (!args.json).then(|| args.format.clone()),
             left: args.count,
             ends,
@@ -58,19 +58,22 @@ impl<W: Write> Printer<W> {
         ends.is_empty()
     }
 
-    /// Prints what is asked for, and flushes. `printed` is told how far each partition came.
+    /// Prints what is asked for, and flushes. Then `printed` is told how far each partition came:
+    /// what is only buffered may never be written.
     pub(super) fn print(
         &mut self,
         polled: Polled,
         mut printed: impl FnMut(TopicPartition, &ConsumedRecord),
     ) -> Result<(), Failure> {
-        for (of, records) in polled.records {
-            let asked = self.print_some(&of, &records)?;
-            if let Some(last) = records[..asked].last() {
-                printed(of, last);
-            }
+        let mut reached = Vec::new();
+        for (of, records) in &polled.records {
+            let asked = self.print_some(of, records)?;
+            reached.extend(records[..asked].last().map(|last| (of.clone(), last)));
         }
         self.out.flush()?;
+        for (of, last) in reached {
+            printed(of, last);
+        }
         match polled.failed.first() {
             Some((of, error)) => Err(Failure::Failed(format!("{of}: {error}"))),
             None => Ok(()),
@@ -95,5 +98,61 @@ impl<W: Write> Printer<W> {
             count += 1;
         }
         Ok(count)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use bytes::Bytes;
+    use dohle_wire::id::{LeaderEpoch, Timestamp};
+    use dohle_wire::record::TimestampType;
+
+    use super::*;
+
+    /// A disk that is full after so many bytes.
+    struct Small(usize);
+
+    impl Write for Small {
+        fn write(&mut self, data: &[u8]) -> io::Result<usize> {
+            let fits = data.len().min(self.0);
+            self.0 -= fits;
+            if fits == 0 { Err(io::ErrorKind::StorageFull.into()) } else { Ok(fits) }
+        }
+
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+
+    fn polled(offsets: std::ops::Range<i64>) -> Polled {
+        let record = |offset| ConsumedRecord {
+            offset: Offset(offset),
+            timestamp: Timestamp(0),
+            timestamp_type: TimestampType::CreateTime,
+            key: None,
+            value: Some(Bytes::from_static(b"123456789")),
+            headers: Vec::new(),
+            leader_epoch: LeaderEpoch(0),
+        };
+        let records = offsets.map(record).collect();
+        Polled { records: vec![(TopicPartition::new("t", 0), records)], ..Polled::default() }
+    }
+
+    #[test]
+    fn only_what_was_written_counts_as_printed() {
+        let mut printer = Printer {
+            out: BufWriter::new(Small(40)),
+            format: Some("%v\\n".parse().unwrap()),
+            left: None,
+            ends: None,
+        };
+        let mut reached = Vec::new();
+        let mut print = |offsets| {
+            let done = printer.print(polled(offsets), |_, last| reached.push(last.offset.0));
+            done.is_ok()
+        };
+        assert!(print(0..3));
+        assert!(!print(3..6), "the second record of these does not fit");
+        assert_eq!(reached, [2]);
     }
 }
