@@ -213,7 +213,7 @@ fn errors_of_a_membership_come_out_of_a_poll() {
         assert_eq!(alone.subscribe(["t"]), Err(GroupError::NoGroup));
         assert_eq!(alone.commit().await, Err(GroupError::NoGroup));
         desk.with(|broker| {
-            broker.groups.faults.push_back((dohle_wire::ApiKey::JoinGroup, code));
+            broker.groups.faults.push_back((ApiKey::JoinGroup, code));
         });
         let mut consumer = consumer(&desk, GroupProtocol::Classic);
         consumer.subscribe(["t"]).expect("a group");
