@@ -13,6 +13,7 @@ use dohle_net::client::Tokio;
 use dohle_wire::ErrorCode;
 
 use super::greeting::greet;
+use super::table::{harmless, shown};
 
 /// How long a person waits for an answer.
 const PATIENCE: Duration = Duration::from_secs(15);
@@ -62,7 +63,9 @@ impl Failure {
             }
             Self::Output(error) => (1, format!("the output cannot be written: {error}")),
         };
-        eprintln!("dohle: {problem}");
+        // Several problems come on a line each.
+        let lines: Vec<String> = problem.split('\n').map(harmless).collect();
+        eprintln!("dohle: {}", lines.join("\n"));
         ExitCode::from(code)
     }
 }
@@ -159,6 +162,7 @@ impl Cluster {
 
 /// What to say about a partition that a topic does not have.
 pub(crate) fn about_partition(topic: &str, count: usize, partition: i32) -> Failure {
+    let topic = shown(topic);
     Failure::Failed(format!(
         "{topic} has {count} partitions, numbered from 0; there is no partition {partition}"
     ))
@@ -166,6 +170,7 @@ pub(crate) fn about_partition(topic: &str, count: usize, partition: i32) -> Fail
 
 /// What to say about a topic that something could not be done with.
 pub(crate) fn about_topic(topic: &str, error: &ItemError) -> String {
+    let topic = shown(topic);
     match error.code {
         ErrorCode::UnknownTopicOrPartition => format!(
             "there is no topic {topic}; `dohle topic create {topic}` makes it, \

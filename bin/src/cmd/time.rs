@@ -1,59 +1,120 @@
 //! Times and spans of time as people write and read them.
 
+use std::fmt;
+
 const DAY_MS: i64 = 24 * 3_600_000;
 
-/// Milliseconds since 1970 of an ISO 8601 date, with or without time, fraction and zone; without a
-/// zone it is UTC.
-pub(crate) fn iso(text: &str) -> Option<i64> {
+/// Offsets from UTC go as far, as in Java.
+const ZONE_MAX_MIN: i64 = 18 * 60;
+
+/// Why a text is no time.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub(crate) enum TimeError {
+    /// It does not look like one.
+    Form,
+    /// The calendar has no such day.
+    Day,
+    /// The clock has no such time.
+    Clock,
+    /// No place is so far from UTC.
+    Zone,
+    /// No record is so old.
+    Early,
+}
+
+impl std::error::Error for TimeError {}
+
+impl fmt::Display for TimeError {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.write_str(match self {
+            Self::Form => {
+                "expected a time such as 2026-03-01T12:00:00Z (UTC if it has no zone), or @ and \
+                 milliseconds since 1970"
+            }
+            Self::Day => "there is no such day",
+            Self::Clock => "there is no such time of day",
+            Self::Zone => "there is no such zone; expected at most 18:00 hours from UTC",
+            Self::Early => "this is before 1970, where timestamps begin",
+        })
+    }
+}
+
+/// Milliseconds since 1970 of a time: `@` and that number, or an ISO 8601 date, with or without
+/// time, fraction and zone; without a zone it is UTC.
+pub(crate) fn moment(text: &str) -> Result<i64, TimeError> {
+    let ms = match text.strip_prefix('@') {
+        Some(ms) => ms.parse().map_err(|_| TimeError::Form)?,
+        None => iso(text)?,
+    };
+    if ms < 0 { Err(TimeError::Early) } else { Ok(ms) }
+}
+
+fn iso(text: &str) -> Result<i64, TimeError> {
     let (date, time) = match text.split_once(['T', ' ']) {
         Some((date, time)) => (date, Some(time)),
         None => (text, None),
     };
-    let mut parts = date.split('-');
-    let (year, month, day) =
-        (digits(parts.next()?, 4)?, digits(parts.next()?, 2)?, digits(parts.next()?, 2)?);
-    if parts.next().is_some()
-        || !(1..=12).contains(&month)
-        || !(1..=days_of(year, month)).contains(&day)
-    {
-        return None;
+    let [year, month, day] = numbers(date, '-', [4, 2, 2]).ok_or(TimeError::Form)?;
+    let of_day = time.map_or(Ok(0), time_of_day)?;
+    if !(1..=12).contains(&month) || !(1..=days_of(year, month)).contains(&day) {
+        return Err(TimeError::Day);
     }
-    let of_day = time.map_or(Some(0), time_of_day)?;
-    Some(days(year, month, day) * DAY_MS + of_day)
+    Ok(days(year, month, day) * DAY_MS + of_day)
 }
 
 /// Milliseconds of `12:30`, `12:30:15`, `12:30:15.5`, each with or without a zone.
-fn time_of_day(text: &str) -> Option<i64> {
+fn time_of_day(text: &str) -> Result<i64, TimeError> {
     let at = text.find(['Z', '+', '-']).unwrap_or(text.len());
     let (clock, zone) = text.split_at(at);
-    let mut parts = clock.split(':');
-    let (hour, minute) = (digits(parts.next()?, 2)?, digits(parts.next()?, 2)?);
-    let second_ms = parts.next().map_or(Some(0), second)?;
-    if parts.next().is_some() || hour > 23 || minute > 59 {
-        return None;
+    let (clock, fraction) = clock.split_once('.').map_or((clock, None), |(c, f)| (c, Some(f)));
+    let with_seconds = numbers(clock, ':', [2, 2, 2]);
+    let without = || numbers(clock, ':', [2, 2]).filter(|_| fraction.is_none());
+    let [hour, minute, second] = with_seconds
+        .or_else(|| without().map(|[hour, minute]| [hour, minute, 0]))
+        .ok_or(TimeError::Form)?;
+    let fraction_ms = fraction.map_or(Some(0), fraction_ms).ok_or(TimeError::Form)?;
+    let zone_min = zone_min(zone)?;
+    if hour > 23 || minute > 59 || second > 59 {
+        return Err(TimeError::Clock);
     }
-    Some((hour * 60 + minute) * 60_000 + second_ms - zone_ms(zone)?)
+    Ok((hour * 60 + minute - zone_min) * 60_000 + second * 1000 + fraction_ms)
 }
 
-fn second(text: &str) -> Option<i64> {
-    let (whole, fraction) = text.split_once('.').unwrap_or((text, "0"));
-    let whole = digits(whole, 2).filter(|second| *second < 60)?;
-    if fraction.is_empty() || !fraction.bytes().all(|byte| byte.is_ascii_digit()) {
+fn fraction_ms(digits: &str) -> Option<i64> {
+    if digits.is_empty() || !digits.bytes().all(|byte| byte.is_ascii_digit()) {
         return None;
     }
-    let ms: String = fraction.chars().chain("000".chars()).take(3).collect();
-    Some(whole * 1000 + ms.parse::<i64>().ok()?)
+    let ms: String = digits.chars().chain("000".chars()).take(3).collect();
+    ms.parse().ok()
 }
 
-fn zone_ms(text: &str) -> Option<i64> {
+fn zone_min(text: &str) -> Result<i64, TimeError> {
     let sign = match text.chars().next() {
-        None | Some('Z') => return (text.len() < 2).then_some(0),
+        None => return Ok(0),
+        Some('Z') if text.len() == 1 => return Ok(0),
+        Some('Z') => return Err(TimeError::Form),
         Some('-') => -1,
         Some(_) => 1,
     };
-    let (hours, minutes) = text[1..].split_once(':').or_else(|| text[1..].split_at_checked(2))?;
-    let minutes = if minutes.is_empty() { 0 } else { digits(minutes, 2)? };
-    Some(sign * (digits(hours, 2)? * 60 + minutes) * 60_000)
+    let parts = text[1..].split_once(':').or_else(|| text[1..].split_at_checked(2));
+    let (hours, minutes) = parts.ok_or(TimeError::Form)?;
+    let hours = digits(hours, 2).ok_or(TimeError::Form)?;
+    let minutes = if minutes.is_empty() { Some(0) } else { digits(minutes, 2) };
+    let minutes = minutes.ok_or(TimeError::Form)?;
+    match hours * 60 + minutes {
+        all @ 0..=ZONE_MAX_MIN if minutes < 60 => Ok(sign * all),
+        _ => Err(TimeError::Zone),
+    }
+}
+
+/// Numbers of so many digits, between separators.
+fn numbers<const N: usize>(text: &str, separator: char, counts: [usize; N]) -> Option<[i64; N]> {
+    let mut parts = text.split(separator);
+    let mut all = [0; N];
+    for (number, count) in all.iter_mut().zip(counts) {
+        *number = digits(parts.next()?, count)?;
+    }
+    parts.next().is_none().then_some(all)
 }
 
 /// A number of exactly `count` digits.
@@ -142,6 +203,31 @@ pub(crate) fn spoken(ms: i64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_is_no_time_says_why() {
+        let check = |text: &str, expected: Result<i64, TimeError>| {
+            assert_eq!(moment(text), expected, "{text:?}");
+        };
+        check("@1500", Ok(1500));
+        check("1970-01-01T00:00:01Z", Ok(1000));
+        check("1970-01-01T18:00+18:00", Ok(0));
+        for text in ["yesterday", "@", "@x", "2026-3-1", "2026-03-01T12", "2026-03-01T12:00.5"] {
+            check(text, Err(TimeError::Form));
+        }
+        for text in ["2026-02-30", "2026-02-29", "2026-13-01", "2026-00-10", "2026-04-31T10:00"] {
+            check(text, Err(TimeError::Day));
+        }
+        for text in ["2026-01-01T24:00", "2026-01-01T10:60", "2026-01-01T10:00:60Z"] {
+            check(text, Err(TimeError::Clock));
+        }
+        for text in ["2026-01-01T10:00+99:99", "2026-01-01T10:00-18:01", "2026-01-01T10:00+01:60"] {
+            check(text, Err(TimeError::Zone));
+        }
+        for text in ["@-1", "1969-12-31", "1969-12-31T23:59:59.999Z", "1970-01-01T00:00+01:00"] {
+            check(text, Err(TimeError::Early));
+        }
+    }
 
     #[test]
     fn spans_are_read_in_both_notations() {

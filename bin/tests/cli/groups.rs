@@ -152,7 +152,13 @@ fn a_reset_that_cannot_be_says_why() {
     broker.fails(&reset(&["--topic", "t", "--to-latest", "--to-earliest"]), 2);
     broker.fails(&reset(&["--topic", "t", "--all-topics", "--to-latest"]), 2);
     broker.fails(&reset(&["--topic", "t", "--to-latest", "--dry-run", "--execute"]), 2);
-    broker.fails(&reset(&["--topic", "t", "--to-datetime", "soon"]), 2);
+    let usage = |args: &[&str], part: &str| {
+        let text = broker.fails(&reset(args), 2);
+        assert!(text.contains(part), "{args:?}: {text}");
+    };
+    usage(&["--topic", "t", "--to-datetime", "soon"], "UTC if it has no zone");
+    usage(&["--topic", "t", "--to-datetime", "2026-02-30"], "there is no such day");
+    usage(&["--topic", "t", "--to-offset", "-5"], "-5 is not in 0..");
     broker.fails(&["group", "reset-offsets", "--topic", "t", "--to-latest"], 2);
     let fails = |args: &[&str], part: &str| {
         let text = broker.fails(&reset(args), 1);
@@ -211,6 +217,7 @@ fn groups_and_offsets_are_deleted() {
     let described = &broker.json(&["group", "describe", "g", "--json"])[0];
     assert_eq!(described["partitions"].as_array().unwrap().len(), 1);
     assert!(broker.fails(&["group", "delete", "none"], 1).contains("dohle group list"));
+    assert!(broker.fails(&["group", "delete", "a\x1b[2J"], 1).contains("group a\\x1b[2J;"));
     broker.ok(&["group", "delete", "g"], "");
     assert_eq!(broker.json(&["group", "list", "--json"]), [json!([])]);
     assert!(broker.fails(&["group", "delete"], 2).contains("expected the id of a group"));

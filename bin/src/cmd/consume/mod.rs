@@ -41,7 +41,7 @@ pub(crate) struct Args {
     #[arg(short, long, value_parser = clap::value_parser!(i32).range(0..))]
     partition: Vec<i32>,
     /// Where to begin: earliest, latest, an offset, @ and milliseconds since 1970, or a time such
-    /// as 2026-03-01T12:00:00Z. With --group, where to begin in partitions for which nothing is
+    /// as 2026-03-01T12:00:00Z, in UTC if it has no zone. With --group, where to begin in partitions for which nothing is
     /// committed: earliest or latest.
     #[arg(long, value_name = "PLACE", default_value = "earliest")]
     from: From,

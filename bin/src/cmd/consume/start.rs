@@ -5,7 +5,7 @@ use std::str::FromStr;
 use dohle_client::machine::consumer::Start;
 use dohle_wire::id::{Offset, Timestamp};
 
-use crate::cmd::time::iso;
+use crate::cmd::time::{TimeError, moment};
 
 /// A place in a partition, as written on a command line.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
@@ -16,29 +16,26 @@ impl FromStr for From {
 
     fn from_str(text: &str) -> Result<Self, String> {
         let start = match text {
-            "earliest" | "beginning" | "start" => Some(Start::Earliest),
-            "latest" | "end" => Some(Start::Latest),
+            "earliest" | "beginning" | "start" => Ok(Start::Earliest),
+            "latest" | "end" => Ok(Start::Latest),
             _ => place(text),
         };
-        start.map(Self).ok_or_else(|| {
-            format!(
+        start.map(Self).map_err(|error| match error {
+            TimeError::Form => format!(
                 "`{text}` is no place; expected earliest, latest, an offset, @ and milliseconds \
-                 since 1970, or a time such as 2026-03-01T12:00:00Z"
-            )
+                 since 1970, or a time such as 2026-03-01T12:00:00Z (UTC if it has no zone)"
+            ),
+            other => other.to_string(),
         })
     }
 }
 
-fn place(text: &str) -> Option<Start> {
-    if let Some(ms) = text.strip_prefix('@') {
-        let ms = ms.parse::<i64>().ok().filter(|ms| *ms >= 0)?;
-        return Some(Start::Timestamp(Timestamp(ms)));
+fn place(text: &str) -> Result<Start, TimeError> {
+    match text.parse::<i64>() {
+        Ok(offset @ 0..) => Ok(Start::Offset(Offset(offset))),
+        Ok(_) => Err(TimeError::Form),
+        Err(_) => moment(text).map(|ms| Start::Timestamp(Timestamp(ms))),
     }
-    if let Ok(offset) = text.parse::<i64>() {
-        return (offset >= 0).then_some(Start::Offset(Offset(offset)));
-    }
-    let ms = iso(text).filter(|ms| *ms >= 0)?;
-    Some(Start::Timestamp(Timestamp(ms)))
 }
 
 #[cfg(test)]

@@ -4,7 +4,7 @@ use dohle_wire::ErrorCode;
 use serde_json::json;
 
 use super::scope::Scope;
-use super::{Groups, about_group, offsets};
+use super::{Groups, about_group, offsets, quoted};
 use crate::cmd::client::{Client, Common, none_of, say};
 use crate::cmd::cluster::Failure;
 
@@ -37,7 +37,7 @@ pub(super) async fn delete(args: Args) -> Result<(), Failure> {
     for (group, result) in &each {
         match result {
             Ok(()) => {
-                let text = format!("deleted group {group}");
+                let text = format!("deleted group {}", quoted(group));
                 say(args.common.json, &text, &json!({"deleted": **group}))?;
             }
             Err(error) => problems.push(about_group(group, error)),
@@ -62,7 +62,8 @@ pub(super) async fn delete_offsets(args: OffsetArgs) -> Result<(), Failure> {
             }
             Err(error) if error.code == ErrorCode::GroupSubscribedToTopic => {
                 problems.push(format!(
-                    "{at}: members of group {group} subscribe to {}; stop them first",
+                    "{at}: members of group {} subscribe to {}; stop them first",
+                    quoted(&group),
                     at.topic
                 ));
             }

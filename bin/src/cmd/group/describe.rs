@@ -7,14 +7,14 @@ use std::time::Duration;
 
 use dohle_client::machine::TopicPartition;
 use dohle_client::machine::admin::{
-    GroupDescription, GroupFilter, GroupMember, GroupOffsets, OffsetSpec,
+    CommittedOffset, GroupDescription, GroupFilter, GroupMember, OffsetSpec,
 };
 use serde_json::{Value, json};
 
-use super::{Groups, about_group, lag, members, offsets};
+use super::{Groups, about_group, lag, members, offsets, quoted};
 use crate::cmd::client::{Client, Common, none_of};
 use crate::cmd::cluster::Failure;
-use crate::cmd::table::Table;
+use crate::cmd::table::{Table, shown};
 use crate::cmd::time::spoken;
 
 /// How long to wait for the ends of partitions: what else there is to say does not depend on them.
@@ -27,6 +27,9 @@ const ENDS: Duration = Duration::from_secs(5);
 /// record that the group has not read yet, which is its timestamp held against the clock of this
 /// machine. It is 0 when everything is read, and `?` when that record cannot be read now or carries
 /// no timestamp. Timestamps are mostly set by producers, so their clocks matter.
+///
+/// A negative LAG says that the committed offset is beyond the end of the log: records were lost, or
+/// the offset is of another log; nothing is behind then. A negative committed offset counts as none.
 #[derive(clap::Args, Debug)]
 pub(super) struct Args {
     #[command(flatten)]
@@ -93,7 +96,7 @@ struct Partition<'a> {
 
 impl Partition<'_> {
     fn lag(&self) -> Option<i64> {
-        Some((self.end? - self.committed?).max(0))
+        Some(self.end?.saturating_sub(self.committed?))
     }
 }
 
@@ -105,7 +108,7 @@ async fn partitions<'a>(
 ) -> Result<Vec<Partition<'a>>, Failure> {
     let committed = offsets::committed(client, id).await?;
     let mut all: BTreeMap<TopicPartition, Option<&GroupMember>> =
-        has_offset(&committed).map(|(at, _)| (at.clone(), None)).collect();
+        committed.keys().map(|at| (at.clone(), None)).collect();
     for member in &group.members {
         all.extend(member.assignment.iter().map(|at| (at.clone(), Some(member))));
     }
@@ -129,20 +132,14 @@ async fn partitions<'a>(
     for part in &mut partitions {
         part.behind_ms = match (part.lag(), oldest.get(&part.at)) {
             (Some(0), _) => Some(0),
-            (_, Some(timestamp @ 0..)) => Some((now - timestamp).max(0)),
+            (Some(1..), Some(timestamp @ 0..)) => Some((now - timestamp).max(0)),
             _ => None,
         };
     }
     Ok(partitions)
 }
 
-fn has_offset(committed: &GroupOffsets) -> impl Iterator<Item = (&TopicPartition, i64)> {
-    committed.iter().filter_map(|(at, found)| Some((at, offset(found)?)))
-}
-
-fn offset<E>(
-    found: &Result<Option<dohle_client::machine::admin::CommittedOffset>, E>,
-) -> Option<i64> {
+fn offset<E>(found: &Result<Option<CommittedOffset>, E>) -> Option<i64> {
     found.as_ref().ok()?.as_ref().map(|committed| committed.offset.0)
 }
 
@@ -163,8 +160,10 @@ fn number(value: Option<i64>, none: &str) -> String {
 }
 
 impl Shown<'_> {
+    /// What is left to read. A partition that is read beyond its end makes up for no other.
     fn lag(&self) -> Option<i64> {
-        Some(self.partitions.as_ref()?.iter().filter_map(Partition::lag).sum())
+        let lags = self.partitions.as_ref()?.iter().filter_map(Partition::lag);
+        Some(lags.map(|lag| lag.max(0)).fold(0, i64::saturating_add))
     }
 
     fn print(&self, out: &mut impl Write) -> io::Result<()> {
@@ -174,11 +173,12 @@ impl Shown<'_> {
         });
         writeln!(
             out,
-            "{id} ({}, {}, {}, assignor {}, coordinator {}{epochs})",
+            "{} ({}, {}, {}, assignor {}, coordinator {}{epochs})",
+            quoted(id),
             group.group_type,
             group.state,
             members(group.members.len()),
-            or(&group.assignor, "none"),
+            or(&shown(&group.assignor), "none"),
             group.coordinator,
         )?;
         match &self.partitions {
@@ -217,9 +217,9 @@ fn print_partitions(out: &mut impl Write, partitions: &[Partition<'_>]) -> io::R
     let mut table = Table::new(&columns);
     for part in partitions {
         let of = |field: fn(&GroupMember) -> &str| part.member.map_or("-", field).to_owned();
-        let behind = match part.committed {
-            None => "-".to_owned(),
-            Some(_) => part.behind_ms.map_or_else(|| "?".to_owned(), spoken),
+        let behind = match (part.committed, part.lag()) {
+            (None, _) | (_, Some(..0)) => "-".to_owned(),
+            _ => part.behind_ms.map_or_else(|| "?".to_owned(), spoken),
         };
         table.row([
             part.at.topic.to_string(),
@@ -240,15 +240,15 @@ fn print_members(out: &mut impl Write, members: &[GroupMember]) -> io::Result<()
     let mut table =
         Table::new(&["MEMBER", "INSTANCE", "HOST", "CLIENT", "EPOCH", "COUNT", "PARTITIONS"]);
     for member in members {
-        table.row([
+        let cells = [
             member.id.clone(),
             member.instance_id.clone().unwrap_or_else(|| "-".to_owned()),
             member.host.clone(),
             or(&member.client_id, "-"),
             member.epoch.map_or_else(|| "-".to_owned(), |epoch| epoch.to_string()),
             member.assignment.len().to_string(),
-            or(&by_topic(&member.assignment), "-"),
-        ]);
+        ];
+        table.row_with_list(cells, &or(&by_topic(&member.assignment), "-"));
     }
     table.print(out)
 }
@@ -281,4 +281,34 @@ fn partition_object(part: &Partition<'_>) -> Value {
         "host": part.member.map(|member| &member.host),
         "client_id": part.member.map(|member| &member.client_id),
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn part(
+        committed: Option<i64>,
+        end: Option<i64>,
+        behind_ms: Option<i64>,
+    ) -> Partition<'static> {
+        Partition { at: TopicPartition::new("t", 0), committed, end, behind_ms, member: None }
+    }
+
+    #[test]
+    fn each_partition_says_how_far_it_is_read() {
+        let check = |part: Partition<'_>, expected: &str| {
+            let mut out = Vec::new();
+            print_partitions(&mut out, &[part]).unwrap();
+            let out = String::from_utf8(out).unwrap();
+            let cells: Vec<&str> = out.lines().nth(1).unwrap().split_whitespace().collect();
+            assert_eq!(cells[2..6].join(" "), expected);
+        };
+        check(part(Some(3), Some(5), Some(2000)), "3 5 2 2s");
+        check(part(Some(5), Some(5), Some(0)), "5 5 0 0ms");
+        check(part(Some(9), Some(5), None), "9 5 -4 -");
+        check(part(Some(i64::MAX), Some(0), None), "9223372036854775807 0 -9223372036854775807 -");
+        check(part(None, Some(5), None), "- 5 - -");
+        check(part(Some(3), None, None), "3 ? ? ?");
+    }
 }

@@ -16,6 +16,7 @@ use dohle_client::machine::admin::ItemError;
 use dohle_wire::ErrorCode;
 
 use super::cluster::{Failure, run as run_to_end};
+use super::table::shown;
 
 /// List, describe and delete consumer groups, and change their offsets.
 #[derive(clap::Args, Debug)]
@@ -83,7 +84,7 @@ impl Groups {
             several => Err(Failure::Usage(format!(
                 "expected one group, found {}: {}",
                 several.len(),
-                several.join(", ")
+                several.iter().map(|group| quoted(group)).collect::<Vec<_>>().join(", ")
             ))),
         }
     }
@@ -94,8 +95,14 @@ fn members(count: usize) -> String {
     format!("{count} member{}", if count == 1 { "" } else { "s" })
 }
 
+/// The id of a group within a sentence; the empty one can be seen.
+fn quoted(group: &str) -> String {
+    if group.is_empty() { "''".to_owned() } else { shown(group) }
+}
+
 /// What to say about a group that something could not be done with.
 fn about_group(group: &str, error: &ItemError) -> String {
+    let group = quoted(group);
     match error.code {
         ErrorCode::GroupIdNotFound => {
             format!("there is no group {group}; `dohle group list` shows those that exist")
@@ -105,5 +112,22 @@ fn about_group(group: &str, error: &ItemError) -> String {
              shows who they are)"
         ),
         _ => format!("group {group}: {error}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_group_can_be_seen_in_what_is_said_about_it() {
+        let check = |group: &str, part: &str| {
+            let error = ItemError { code: ErrorCode::GroupIdNotFound, message: None };
+            let text = about_group(group, &error);
+            assert!(text.starts_with(&format!("there is no group {part}; ")), "{text:?}");
+        };
+        check("g", "g");
+        check("", "''");
+        check("a\x1b[2J\nb", "a\\x1b[2J\\x0ab");
     }
 }

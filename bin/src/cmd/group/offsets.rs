@@ -8,7 +8,7 @@ use dohle_client::machine::TopicPartition;
 use dohle_client::machine::admin::{FoundOffset, GroupOffsets, OffsetSpec};
 use dohle_wire::ErrorCode;
 
-use super::about_group;
+use super::{about_group, quoted};
 use crate::cmd::client::{Client, none_of};
 use crate::cmd::cluster::Failure;
 
@@ -20,7 +20,10 @@ pub(super) async fn committed(client: &Client, group: &Arc<str>) -> Result<Group
         Some(Ok(offsets)) => Ok(offsets),
         Some(Err(error)) if error.code == ErrorCode::GroupIdNotFound => Ok(GroupOffsets::new()),
         Some(Err(error)) => Err(Failure::Failed(about_group(group, &error))),
-        None => Err(Failure::Failed(format!("no broker tells the offsets of group {group}"))),
+        None => {
+            let group = quoted(group);
+            Err(Failure::Failed(format!("no broker tells the offsets of group {group}")))
+        }
     }
 }
 

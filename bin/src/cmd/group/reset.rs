@@ -11,11 +11,11 @@ use dohle_wire::id::{Offset, Timestamp};
 use serde_json::{Value, json};
 
 use super::scope::Scope;
-use super::{Groups, about_group, lag, members, offsets};
+use super::{Groups, about_group, lag, members, offsets, quoted};
 use crate::cmd::client::{Client, Common, none_of};
 use crate::cmd::cluster::Failure;
 use crate::cmd::table::Table;
-use crate::cmd::time::{iso, span};
+use crate::cmd::time::{moment, span};
 
 /// Let a group go on elsewhere: commit other offsets for it.
 ///
@@ -50,11 +50,12 @@ struct To {
     #[arg(long)]
     to_latest: bool,
     /// To the first record of this time or later, for example 2026-03-01T12:00:00Z, or @ and
-    /// milliseconds since 1970. After the last record if all are older.
-    #[arg(long, value_name = "TIME", value_parser = time)]
+    /// milliseconds since 1970. Without a zone it is UTC. After the last record if all are older.
+    #[arg(long, value_name = "TIME", value_parser = moment)]
     to_datetime: Option<i64>,
     /// To this offset.
-    #[arg(long, value_name = "OFFSET", value_parser = clap::value_parser!(i64).range(0..))]
+    #[arg(long, value_name = "OFFSET", allow_negative_numbers = true)]
+    #[arg(value_parser = clap::value_parser!(i64).range(0..))]
     to_offset: Option<i64>,
     /// To the first record that is at most so old, for example 1h, 2d or PT1H30M.
     #[arg(long, value_name = "SPAN", value_parser = duration)]
@@ -65,16 +66,6 @@ struct To {
     /// To where the group is now: commits anew what it has committed, or the end of the log.
     #[arg(long)]
     to_current: bool,
-}
-
-fn time(text: &str) -> Result<i64, String> {
-    let ms = match text.strip_prefix('@') {
-        Some(ms) => ms.parse().ok(),
-        None => iso(text),
-    };
-    ms.filter(|ms| *ms >= 0).ok_or_else(|| {
-        "expected a time such as 2026-03-01T12:00:00Z, or @ and milliseconds since 1970".to_owned()
-    })
 }
 
 fn duration(text: &str) -> Result<i64, String> {
@@ -107,7 +98,7 @@ pub(super) async fn reset(args: Args) -> Result<(), Failure> {
     if args.common.json {
         writeln!(out, "{}", object(&group, &plan, args.dry_run))?;
     } else if !args.dry_run {
-        writeln!(out, "group {group} goes on at these offsets")?;
+        writeln!(out, "group {} goes on at these offsets", quoted(&group))?;
     }
     Ok(())
 }
@@ -116,6 +107,7 @@ pub(super) async fn reset(args: Args) -> Result<(), Failure> {
 async fn refuse_members(client: &Client, group: &Arc<str>) -> Result<(), Failure> {
     let mut found =
         client.or_failed(client.admin.describe_groups(vec![Arc::clone(group)]).await)?;
+    let name = quoted(group);
     let problem = match found.remove(group) {
         Some(Err(error)) if error.code == ErrorCode::GroupIdNotFound => return Ok(()),
         Some(Err(error)) => about_group(group, &error),
@@ -123,12 +115,12 @@ async fn refuse_members(client: &Client, group: &Arc<str>) -> Result<(), Failure
             return Ok(());
         }
         Some(Ok(found)) => format!(
-            "group {group} is {} with {}; offsets can only be reset while it has none: \
-             stop them first (`dohle group describe {group} --members` shows who they are)",
+            "group {name} is {} with {}; offsets can only be reset while it has none: \
+             stop them first (`dohle group describe {name} --members` shows who they are)",
             found.state,
             members(found.members.len())
         ),
-        None => format!("no broker describes group {group}"),
+        None => format!("no broker describes group {name}"),
     };
     Err(Failure::Failed(problem))
 }
@@ -147,6 +139,7 @@ async fn plan(
     if let Some(at) = partitions.iter().find(|at| !current.contains_key(at))
         && to.shift_by.is_some()
     {
+        let group = quoted(group);
         return Err(Failure::Failed(format!(
             "group {group} has committed no offset of {at}, so there is nothing to shift; leave \
              the partition out, or use --to-offset"
@@ -196,6 +189,7 @@ impl To {
 
 fn print(group: &str, plan: &[Move], dry_run: bool) -> Result<(), Failure> {
     let mut out = io::stdout().lock();
+    let group = quoted(group);
     if dry_run {
         writeln!(out, "DRY RUN: nothing is changed. Without --dry-run group {group} would get:")?;
     }
@@ -237,6 +231,7 @@ async fn carry_out(client: &Client, group: &Arc<str>, plan: &[Move]) -> Result<(
     let commit = |of: &Move| (of.at.clone(), CommittedOffset::new(Offset(of.to)));
     let offsets = plan.iter().map(commit).collect();
     let each = client.admin.alter_group_offsets(Arc::clone(group), offsets).await;
+    let group = quoted(group);
     let problem = |(at, result): (_, Result<(), dohle_client::machine::admin::ItemError>)| {
         let error = result.err()?;
         Some(match error.code {
@@ -280,10 +275,7 @@ mod tests {
     }
 
     #[test]
-    fn times_and_spans_are_checked() {
-        assert_eq!(time("@1500"), Ok(1500));
-        assert_eq!(time("1970-01-01T00:00:01Z"), Ok(1000));
-        assert!(time("yesterday").is_err() && time("@-1").is_err());
+    fn spans_are_checked() {
         assert_eq!(duration("PT1H"), Ok(3_600_000));
         assert!(duration("an hour").is_err());
     }

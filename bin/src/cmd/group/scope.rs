@@ -7,6 +7,7 @@ use std::sync::Arc;
 use dohle_client::machine::TopicPartition;
 use dohle_client::machine::admin::GroupOffsets;
 
+use super::quoted;
 use crate::cmd::client::{Client, none_of};
 use crate::cmd::cluster::{Failure, about_partition, about_topic};
 
@@ -53,9 +54,11 @@ impl Scope {
         committed: &GroupOffsets,
     ) -> Result<Vec<TopicPartition>, Failure> {
         if self.all_topics {
-            let has = committed.iter().filter(|(_, found)| matches!(found, Ok(Some(_))));
+            // A negative offset, which counts as none, is there to be changed.
+            let has = committed.iter().filter(|(_, found)| found.is_ok());
             let all: Vec<TopicPartition> = has.map(|(at, _)| at.clone()).collect();
             if all.is_empty() {
+                let group = quoted(group);
                 return Err(Failure::Failed(format!(
                     "group {group} has committed no offsets; name topics with --topic instead of \
                      --all-topics"
