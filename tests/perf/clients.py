@@ -225,7 +225,7 @@ def main():
     parser.add_argument("--rounds", type=int, default=5, help="rounds of each measurement (default 5)")
     parser.add_argument("--sizes", type=lambda text: [int(size) for size in text.split(",")], default=[100, 1024])
     parser.add_argument("--scale", type=float, default=1.0, help="times the records of a round (default 1)")
-    parser.add_argument("--only", type=words, default=["produce", "consume", "rate"])
+    parser.add_argument("--only", type=words, default=["rate", "produce", "consume"])
     parser.add_argument("--json", metavar="FILE", help="every figure of every round")
     args = parser.parse_args()
     try:
