@@ -1,6 +1,7 @@
 //! The commands against a broker of the same binary, over loopback.
 
 mod groups;
+mod verify;
 
 use std::fs;
 use std::io::{BufRead as _, BufReader, Write as _};

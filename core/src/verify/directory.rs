@@ -6,7 +6,7 @@ use dohle_wire::id::{PartitionIndex, TopicId};
 
 use super::context::{CLEAN_STOP, Checkpoint, Context, IDENTITY};
 use super::finding::{Problem, Problems, Severity};
-use super::partition::Facts;
+use super::partition::{Facts, is_log_file};
 use super::text::Key;
 use super::{Entry, Files, Survey};
 use crate::log::names::{FileKind, is_leftover};
@@ -101,7 +101,7 @@ impl<F: Files> Survey<'_, F> {
         self.deep &= base.is_some() || name.ends_with(".checkpoint");
         let context = self.context_around()?;
         self.partition(folder, &context, base)?;
-        Ok(base.is_some() || super::partition::is_known(name))
+        Ok(base.is_some() || is_log_file(name))
     }
 
     /// The context of a partition that is looked at alone.

@@ -26,7 +26,7 @@ use dohle_wire::record::Codecs;
 
 pub use self::directory::{is_data_directory, is_partition, is_root_file};
 pub use self::finding::{Finding, Problem, Problems, Severity};
-pub use self::partition::Facts;
+pub use self::partition::{Facts, is_log_file};
 
 /// An entry of a folder.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -49,7 +49,8 @@ pub struct Facts {
 }
 
 /// Whether a file of this name belongs into a partition's folder.
-pub(super) fn is_known(name: &str) -> bool {
+#[must_use]
+pub fn is_log_file(name: &str) -> bool {
     let own = [PARTITION_METADATA, LEADER_EPOCHS, LOG_START, QUORUM_STATE].contains(&name);
     let left = is_leftover(name) || [".swap", ".part"].iter().any(|end| name.ends_with(end));
     own || left || name.ends_with(".checkpoint") || FileKind::parse(name).is_some()
@@ -155,7 +156,7 @@ impl<F: Files> Survey<'_, F> {
     }
 
     fn stray(&mut self, folder: &str, entry: &Entry) {
-        if is_known(&entry.name) {
+        if is_log_file(&entry.name) {
             return;
         }
         let path = join(folder, &entry.name);

@@ -6,7 +6,9 @@ use std::os::unix::fs::FileExt;
 use std::path::{Component, Path, PathBuf};
 
 use bytes::Bytes;
-use dohle_core::verify::{Entry, Files, is_data_directory, is_partition, is_root_file};
+use dohle_core::verify::{
+    Entry, Files, is_data_directory, is_log_file, is_partition, is_root_file,
+};
 use indicatif::ProgressBar;
 
 /// Why a survey cannot look at something.
@@ -122,14 +124,14 @@ pub(super) fn target(path: &Path) -> Result<Target, Unreadable> {
         return Ok(file(&parent, name, meta.len()));
     }
     let entries = list(path).map_err(wrong)?;
-    let owned = entries.iter().any(|entry| is_root_file(&entry.name));
-    if is_partition(&name) && !owned {
+    if !is_data_directory(&entries) {
+        let is_log = entries.is_empty() || entries.iter().any(|entry| is_log_file(&entry.name));
+        if !is_partition(&name) || !is_log {
+            let what = "neither a data directory nor the folder of a partition";
+            return Err(wrong(io::Error::other(what)));
+        }
         let bytes = entries.iter().map(|entry| entry.len).sum();
         return Ok(Target { kind: Kind::Partition, root: or_here(parent), below: name, bytes });
-    }
-    if !is_data_directory(&entries) {
-        let what = "neither a data directory nor the folder of a partition";
-        return Err(wrong(io::Error::other(what)));
     }
     let mut bytes = 0;
     for entry in &entries {
