@@ -251,7 +251,7 @@ fn offsets_and_epochs_rise() {
     check(epoch(0), &[(Damage, FIRST, "epoch")]);
     check(epoch(2), &[(Damage, FIRST, "epoch"), (Damage, FIRST, "epoch")]);
     let last = |tree: &mut Tree| {
-        *file(tree, SECOND).iter_mut().rev().nth(batch(21, 1, 3).len() - 16).unwrap() = 9
+        *file(tree, SECOND).iter_mut().rev().nth(batch(21, 1, 3).len() - 16).unwrap() = 9;
     };
     check(last, &[(Damage, SECOND, "epoch")]);
 }
