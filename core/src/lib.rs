@@ -42,3 +42,4 @@ pub mod quorum;
 pub mod session;
 pub mod shard;
 pub mod time;
+pub mod verify;

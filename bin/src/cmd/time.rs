@@ -146,6 +146,21 @@ fn days(year: i64, month: i64, day: i64) -> i64 {
     of_years - EPOCH + of_months + day - 1
 }
 
+/// A time as ISO 8601 has it, in UTC.
+pub(crate) fn iso_of(ms: i64) -> String {
+    let (day, of_day) = (ms.div_euclid(DAY_MS), ms.rem_euclid(DAY_MS));
+    // Years of about the right length lead to a year that is not too late.
+    let mut year = 1970 + day.div_euclid(366).min(day.div_euclid(365));
+    while days(year + 1, 1, 1) <= day {
+        year += 1;
+    }
+    let month = (1..=12).rev().find(|month| days(year, *month, 1) <= day).unwrap_or(1);
+    let date = day - days(year, month, 1) + 1;
+    let (hour, minute) = (of_day / 3_600_000, of_day / 60_000 % 60);
+    let (second, ms) = (of_day / 1000 % 60, of_day % 1000);
+    format!("{year:04}-{month:02}-{date:02}T{hour:02}:{minute:02}:{second:02}.{ms:03}Z")
+}
+
 /// Milliseconds of a span such as `90s`, `1h30m` or `2d`, or of an ISO 8601 duration such as
 /// `PT1H30M` or `P2D`.
 pub(crate) fn span(text: &str) -> Option<i64> {
@@ -246,6 +261,17 @@ mod tests {
             check(text, None);
         }
         check("9999999999999w", None);
+    }
+
+    #[test]
+    fn times_are_written_as_they_are_read() {
+        assert_eq!(iso_of(0), "1970-01-01T00:00:00.000Z");
+        assert_eq!(iso_of(-1), "1969-12-31T23:59:59.999Z");
+        for text in
+            ["2000-02-29T12:34:56.789Z", "2026-11-30T00:00:00.000Z", "2400-12-31T23:59:59.999Z"]
+        {
+            assert_eq!(iso(text).ok().map(iso_of).as_deref(), Some(text));
+        }
     }
 
     #[test]

@@ -2,6 +2,7 @@
 
 mod groups;
 mod members;
+mod verify;
 
 use std::fs;
 use std::io::{BufRead as _, BufReader, Write as _};

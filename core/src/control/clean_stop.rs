@@ -29,6 +29,14 @@ pub(super) fn parse(bytes: &[u8]) -> Result<Option<i64>, String> {
     }
 }
 
+/// Whether a file is the mark of a clean stop.
+///
+/// # Errors
+/// What is wrong with it.
+pub(crate) fn check(bytes: &[u8]) -> Result<(), String> {
+    parse(bytes).map(drop)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -157,6 +157,14 @@ fn write(cluster_id: &str, node_id: i32, directory_id: Uuid) -> String {
     properties::write(&map)
 }
 
+/// Whether a file says whose directory it lies in.
+///
+/// # Errors
+/// What is wrong with it.
+pub(crate) fn check(bytes: &[u8]) -> Result<(), String> {
+    parse(bytes).map(drop)
+}
+
 fn parse(bytes: &[u8]) -> Result<MetaProperties, String> {
     let text = std::str::from_utf8(bytes).map_err(|_| "it is not text".to_owned())?;
     let map = properties::parse(text).map_err(|error| error.to_string())?;

@@ -52,6 +52,9 @@ use crate::mail::{
 use crate::shard::{Level, Note};
 use crate::time::{Deadline, Now};
 
+pub(crate) use self::clean_stop::check as check_clean_stop;
+pub(crate) use self::identity::check as check_identity;
+
 /// What control reacts to.
 #[derive(Clone, Debug)]
 pub enum Input {

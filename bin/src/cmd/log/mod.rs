@@ -1,11 +1,14 @@
 //! `dohle log`: looks at the files of a data directory, offline. Never writes.
 
+mod describe;
+mod disk;
 mod index;
 mod out;
 mod record;
 mod segment;
 mod snapshot;
 mod text;
+mod verify;
 
 #[cfg(test)]
 mod tests;
@@ -37,6 +40,20 @@ enum Command {
     /// these in it and below. Records of the metadata log are always decoded and printed, those of
     /// __consumer_offsets are decoded when records are printed.
     Dump(DumpArgs),
+    /// Say what is damaged, and where; change nothing.
+    ///
+    /// Reads segments to the last record, indexes, snapshots of producers, checkpoints and the other
+    /// files of a data directory, and holds them against each other. Prints a line for each finding:
+    /// `damage` is what was there and is no more, `torn` what a crash leaves and the next start cuts
+    /// off or makes anew, `warning` what does no harm. Exits with 0 when nothing is damaged, with 1
+    /// when something is, with 2 when it could not look. What a running broker writes meanwhile may
+    /// look torn: stop it first.
+    Verify(verify::VerifyArgs),
+    /// Print what is in each partition: offsets, records, codecs, times, leader epochs, producers.
+    ///
+    /// Reads the headers of batches, not the records. Exits with 1 when it came upon damage, with 2
+    /// when it could not look.
+    Describe(describe::DescribeArgs),
 }
 
 #[derive(clap::Args, Debug)]
@@ -55,6 +72,8 @@ struct DumpArgs {
 /// Runs `dohle log`.
 pub(crate) fn run(args: &Args) -> ExitCode {
     match &args.command {
+        Command::Verify(args) => verify::run(args),
+        Command::Describe(args) => describe::run(args),
         Command::Dump(args) => match dump(args, BufWriter::new(io::stdout().lock())) {
             Ok(0) => ExitCode::SUCCESS,
             Ok(damages) => {
