@@ -108,7 +108,7 @@ fn what_a_broker_left_is_sound_and_damage_is_named() {
     fs::write(&segment, &sound[..sound.len() - 1]).unwrap();
     let (code, rows) = log("verify", &[&segment]);
     assert_eq!((code, &rows[0]["kind"]), (Some(0), &json!("torn")), "{rows:?}");
-    let mut damaged = sound.clone();
+    let mut damaged = sound;
     damaged[70] ^= 1;
     fs::write(&segment, damaged).unwrap();
     for path in [&segment, &data.join("t-0"), &data] {
