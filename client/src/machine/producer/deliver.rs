@@ -190,6 +190,8 @@ impl Producer {
         let view = self.cluster.view();
         for topic in &mut self.topics {
             topic.count = view.topic(&topic.name).map(|info| info.partitions.len());
+            // One that was forgotten is asked for by its next record, however soon that comes.
+            topic.wanted = topic.wanted.filter(|_| topic.count.is_some());
         }
     }
 
