@@ -51,6 +51,18 @@ pub(crate) struct Place<'a> {
     pub(crate) topics: &'a BTreeMap<String, Topic>,
 }
 
+impl Place<'_> {
+    /// The topic that a request means, by id if it gives one: its name, or what is wrong with it.
+    fn topic(&self, name: String, id: Uuid) -> Result<String, (String, ErrorCode)> {
+        if id == Uuid::ZERO {
+            let known = self.topics.contains_key(&name);
+            return if known { Ok(name) } else { Err((name, ErrorCode::UnknownTopicOrPartition)) };
+        }
+        let found = self.topics.iter().find(|(_, topic)| topic.id == id);
+        found.map(|(name, _)| name.clone()).ok_or((name, ErrorCode::UnknownTopicId))
+    }
+}
+
 type Parked = Option<(u64, Ticket)>;
 
 #[derive(Clone, Debug, Default)]
@@ -459,30 +471,25 @@ impl Coordinator {
         let mut response = OffsetCommitResponse::default();
         for topic in r.topics {
             let mut parts = Vec::new();
+            let (name, code) = match place.topic(topic.name, topic.topic_id) {
+                Ok(name) => (name, code),
+                Err(unknown) => unknown,
+            };
             for part in topic.partitions {
                 let index = part.partition_index;
-                let code = if place.topics.contains_key(&topic.name) {
-                    code
-                } else {
-                    ErrorCode::UnknownTopicOrPartition
-                };
                 if code == ErrorCode::None {
-                    self.commits.push((topic.name.clone(), index, part.committed_offset));
+                    self.commits.push((name.clone(), index, part.committed_offset));
                     let note = part.committed_metadata.unwrap_or_default();
                     let committed = (part.committed_offset, part.committed_leader_epoch, note);
-                    self.offsets.insert((topic.name.clone(), index), committed);
+                    self.offsets.insert((name.clone(), index), committed);
                 }
                 parts.push(OffsetCommitResponsePartition {
                     partition_index: index,
                     error_code: code.code(),
                 });
             }
-            let name = topic.name;
-            response.topics.push(OffsetCommitResponseTopic {
-                name,
-                partitions: parts,
-                ..OffsetCommitResponseTopic::default()
-            });
+            let topic_id = topic.topic_id;
+            response.topics.push(OffsetCommitResponseTopic { name, topic_id, partitions: parts });
         }
         t.now(&response)
     }
@@ -493,7 +500,7 @@ impl Coordinator {
         // An error of a partition, not of the request.
         let unstable = code == ErrorCode::UnstableOffsetCommit;
         let group = r.groups.into_iter().next().expect("one group");
-        let of = |name: &str, index: i32| {
+        let of = |name: &str, index: i32, code: ErrorCode| {
             let none = (-1, -1, String::new());
             let found = self.offsets.get(&(name.to_owned(), index)).cloned().unwrap_or(none);
             OffsetFetchResponsePartitions {
@@ -501,13 +508,21 @@ impl Coordinator {
                 committed_offset: found.0,
                 committed_leader_epoch: found.1,
                 metadata: Some(found.2),
-                error_code: if unstable { code.code() } else { 0 },
+                error_code: code.code(),
             }
         };
-        let topics = group.topics.into_iter().flatten().map(|topic| OffsetFetchResponseTopics {
-            partitions: topic.partition_indexes.iter().map(|i| of(&topic.name, *i)).collect(),
-            name: topic.name,
-            ..OffsetFetchResponseTopics::default()
+        let topics = group.topics.into_iter().flatten().map(|topic| {
+            let (name, wrong) = match place.topic(topic.name, topic.topic_id) {
+                Err((name, ErrorCode::UnknownTopicId)) => (name, ErrorCode::UnknownTopicId),
+                Ok(name) | Err((name, _)) if unstable => (name, code),
+                Ok(name) | Err((name, _)) => (name, ErrorCode::None),
+            };
+            let indexes = topic.partition_indexes.iter();
+            OffsetFetchResponseTopics {
+                partitions: indexes.map(|index| of(&name, *index, wrong)).collect(),
+                name,
+                topic_id: topic.topic_id,
+            }
         });
         let response = OffsetFetchResponse {
             groups: vec![OffsetFetchResponseGroup {

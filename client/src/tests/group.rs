@@ -652,6 +652,50 @@ fn a_topic_that_is_gone_is_given_up_without_waiting_for_its_commit() {
     assert_eq!(polls(&mut world, 8).rebalances.last(), Some(&Rebalance::Assigned(parts(&[0]))));
 }
 
+/// Puts another topic in the place of `t`, without the offsets of the old one, as brokers do.
+fn replace_topic(world: &mut World<Consumer>, values: &[&str]) {
+    world.broker.create("t", 2);
+    append(&mut world.broker, 0, values);
+    append(&mut world.broker, 1, values);
+    world.broker.groups.offsets.clear();
+}
+
+#[test]
+fn a_topic_created_anew_is_read_from_its_first_record() {
+    for protocol in BOTH {
+        for auto_commit in [true, false] {
+            let mut config = config(protocol);
+            config.group.auto_commit = auto_commit;
+            let mut world = reader(config);
+            replace_topic(&mut world, &["d", "e", "f", "g"]);
+            let mut values = polls(&mut world, 20).values;
+            values.sort();
+            // What was not committed may be read again: the group hands the partitions over.
+            values.dedup();
+            let wanted = ["0d", "0e", "0f", "0g", "1d", "1e", "1f", "1g"];
+            assert_eq!(values, wanted, "{protocol:?} {auto_commit}");
+            commit(&mut world).expect("committed");
+            assert_eq!(committed(&world), BTreeMap::from([(0, 4), (1, 4)]));
+        }
+    }
+}
+
+#[test]
+fn what_was_read_of_a_topic_is_not_committed_for_its_successor() {
+    for protocol in BOTH {
+        let mut config = config(protocol);
+        config.group.auto_commit = false;
+        let mut world = reader(config);
+        replace_topic(&mut world, &["d"]);
+        // The metadata of the client are older than the topic.
+        let given = BTreeMap::from([(at(0), OffsetAndMetadata::at(Offset(3)))]);
+        call(&mut world, 1, Call::Commit(Some(given)));
+        world.pass(SECOND / 20);
+        assert_eq!(committed(&world), BTreeMap::new(), "{protocol:?}");
+        assert!(world.broker.count(ApiKey::OffsetCommit) > 0);
+    }
+}
+
 #[test]
 fn another_subscription_changes_what_is_read() {
     for protocol in BOTH {

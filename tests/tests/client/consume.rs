@@ -1,5 +1,6 @@
 //! Reading assigned partitions.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -100,5 +101,34 @@ fn deleted_records_are_skipped_as_the_settings_say() {
         consumer.assign([(at, Start::Offset(Offset(2)))]);
         let read = read_on(&mut consumer, 4).await;
         assert_eq!(read.iter().map(|r| r.offset.0).collect::<Vec<_>>(), [6, 7, 8, 9]);
+    });
+}
+
+#[test]
+fn a_topic_created_anew_under_its_name_is_another_one() {
+    on_a_broker("anew", async |cluster| {
+        let topic = filled(&cluster, 1).await;
+        let at = TopicPartition::new(Arc::clone(&topic), 0);
+        let group = cluster.name("anew");
+        let mut consumer = cluster.consumer(&[
+            ("group.id", &group),
+            ("auto.offset.reset", "earliest"),
+            ("enable.auto.commit", "false"),
+        ]);
+        consumer.subscribe([Arc::clone(&topic)]).expect("a group");
+        read_on(&mut consumer, 10).await;
+        consumer.commit().await.expect("committed");
+        let gone = cluster.admin().delete_topics(vec![Arc::clone(&topic)]).await;
+        assert_eq!(gone.expect("an answer")[&topic], Ok(()));
+        assert_eq!(filled(&cluster, 1).await, topic);
+        // A change of hands between the two topics may repeat what was not committed.
+        let mut read = BTreeSet::new();
+        while read.len() < 10 {
+            read.extend(read_on(&mut consumer, 1).await.iter().map(|record| record.offset.0));
+        }
+        assert_eq!(read, BTreeSet::from_iter(0..10));
+        consumer.commit().await.expect("committed");
+        let committed = consumer.committed([at.clone()]).await.expect("an answer");
+        assert_eq!(committed[&at].offset, Offset(10));
     });
 }

@@ -36,9 +36,7 @@ impl Consumer {
             if has_records {
                 served.insert(node);
             } else if !rests {
-                let topic = self.cluster.view().topic(&at.topic);
-                let topic_id = topic.map_or_else(TopicId::default, |topic| topic.id);
-                let wanted = Wanted { topic_id, offset, leader_epoch };
+                let wanted = Wanted { topic_id: self.parts[&at].topic, offset, leader_epoch };
                 by_node.entry(node).or_default().insert(at, wanted);
             }
         }

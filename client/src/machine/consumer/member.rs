@@ -84,7 +84,7 @@ impl Consumer {
             (Call::Offsets(wanted), _) => self.on_lookup(now, token, wanted),
             (_, None) => self.answer(token, Err(GroupError::NoGroup)),
             (Call::Commit(offsets), Some(group)) => {
-                group.commit(now, token, offsets.unwrap_or(given));
+                group.commit(now, token, offsets.unwrap_or(given), self.cluster.view());
             }
             (Call::Committed(parts), Some(group)) => group.read(now, token, parts),
         }
@@ -164,7 +164,8 @@ impl Consumer {
             }
             Reading::Commit => {
                 let given = self.given();
-                self.group.as_mut().expect("it asks").commit_given(now, given);
+                let group = self.group.as_mut().expect("it asks");
+                group.commit_given(now, given, self.cluster.view());
             }
         }
     }

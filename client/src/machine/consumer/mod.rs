@@ -22,7 +22,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use dohle_wire::ErrorCode;
-use dohle_wire::id::{LeaderEpoch, NodeId, Offset, Timestamp};
+use dohle_wire::id::{LeaderEpoch, NodeId, Offset, Timestamp, TopicId, Uuid};
 use dohle_wire::record::Codecs;
 
 pub use self::io::{ConsumeError, ConsumedRecord, Effect, Input, Start};
@@ -70,6 +70,9 @@ enum Position {
 #[derive(Clone, Debug)]
 struct Part {
     position: Position,
+    /// The topic that the position is about; zero while it is not known. A topic created anew under
+    /// the same name is another one.
+    topic: TopicId,
     /// Changes with each seek, so that answers to older requests are recognised.
     generation: u64,
     paused: bool,
@@ -98,6 +101,7 @@ impl Part {
     const fn new(start: Start, generation: u64) -> Self {
         Self {
             position: Position::Start(start),
+            topic: TopicId(Uuid::ZERO),
             generation,
             paused: false,
             held: false,
@@ -268,15 +272,42 @@ impl Consumer {
         let parts = &self.parts;
         self.order.retain(|at| parts.get(at).is_some_and(|part| part.buffer.is_some()));
         self.follow_topics(now);
-        self.start_all(now);
+        self.recognise_topics(now);
     }
 
     fn on_seek(&mut self, now: Now, at: &TopicPartition, start: Start) {
         let generation = self.generation();
         if let Some(part) = self.parts.get_mut(at) {
-            *part = Part { paused: part.paused, held: part.held, ..Part::new(start, generation) };
+            let (paused, held, topic) = (part.paused, part.held, part.topic);
+            *part = Part { paused, held, topic, ..Part::new(start, generation) };
         }
         self.order.retain(|other| other != at);
+        self.start_all(now);
+    }
+
+    /// Starts anew in topics that are not those that were read: their offsets mean other records.
+    fn recognise_topics(&mut self, now: Now) {
+        let ids =
+            |at: &TopicPartition, view: &ClusterView| view.topic(&at.topic).map(|info| info.id);
+        for (at, part) in &mut self.parts {
+            let Some(id) = ids(at, self.cluster.view()).filter(|id| *id != TopicId::default())
+            else {
+                continue;
+            };
+            let replaced = part.topic != TopicId::default() && part.topic != id;
+            part.topic = id;
+            if !replaced {
+                continue;
+            }
+            let start = match part.position {
+                Position::Start(start) => start,
+                Position::At(_) | Position::Failed => Start::Reset,
+            };
+            self.next_generation += 1;
+            let (paused, held) = (part.paused, part.held);
+            *part = Part { paused, held, topic: id, ..Part::new(start, self.next_generation) };
+            self.order.retain(|other| other != at);
+        }
         self.start_all(now);
     }
 
@@ -353,7 +384,7 @@ impl Consumer {
     fn on_events(&mut self, now: Now) {
         while let Some(event) = self.cluster.next_event() {
             match event {
-                Event::Metadata => self.on_metadata(),
+                Event::Metadata => self.on_metadata(now),
                 Event::Lost { tag: Tag::Group(ask) } => {
                     let group = self.group.as_mut().expect("only a group asks for a group");
                     group.on_lost(now, &mut self.cluster, &ask);
@@ -372,11 +403,12 @@ impl Consumer {
         }
     }
 
-    /// Fails partitions of topics that the broker refuses for good.
-    fn on_metadata(&mut self) {
+    /// Starts anew in replaced topics, fails partitions of those that the broker refuses for good.
+    fn on_metadata(&mut self, now: Now) {
         if let Some(group) = &mut self.group {
             group.look(&self.cluster);
         }
+        self.recognise_topics(now);
         let view = self.cluster.view();
         for (at, part) in &mut self.parts {
             let code = view.topics.get(&at.topic).map_or(ErrorCode::None, |topic| topic.error);

@@ -63,7 +63,10 @@ impl Session {
                 }),
             }
         }
-        let forgotten = self.known.iter().filter(|(at, _)| !wanted.contains_key(at));
+        let stays = |at, known: &Wanted| {
+            wanted.get(at).is_some_and(|wanted| !by_id || wanted.topic_id == known.topic_id)
+        };
+        let forgotten = self.known.iter().filter(|(at, known)| !stays(*at, known));
         for (at, known) in forgotten {
             match request.forgotten_topics_data.last_mut().filter(|topic| *topic.topic == *at.topic)
             {

@@ -1,8 +1,10 @@
 //! Commits: one after the other, repeated as long as it may help.
 
 use std::collections::{BTreeMap, VecDeque};
+use std::sync::Arc;
 use std::time::Duration;
 
+use dohle_wire::id::TopicId;
 use dohle_wire::message::offset_commit_request::{
     OffsetCommitRequestPartition, OffsetCommitRequestTopic,
 };
@@ -11,7 +13,7 @@ use dohle_wire::{ApiKey, ErrorCode};
 
 use super::io::{GroupEffect, GroupError, OffsetAndMetadata, Reply};
 use super::{Ask, Group, Tags};
-use crate::machine::cluster::{Answer, Cluster, Peer};
+use crate::machine::cluster::{Answer, Cluster, ClusterView, Peer};
 use crate::machine::time::Earliest;
 use crate::machine::{Now, Token, TopicPartition};
 
@@ -21,10 +23,15 @@ const WAITING_MAX: usize = 1000;
 /// Last version that names topics by name.
 const BY_NAME: i16 = 9;
 
+type Offsets = BTreeMap<TopicPartition, OffsetAndMetadata>;
+
 #[derive(Clone, Debug)]
 struct Commit {
     token: Option<Token>,
-    offsets: BTreeMap<TopicPartition, OffsetAndMetadata>,
+    offsets: Offsets,
+    /// The topics that the offsets are about, as far as their ids were known when it was asked for:
+    /// a topic that has been created anew since is another one.
+    topics: BTreeMap<Arc<str>, TopicId>,
     until: Duration,
 }
 
@@ -51,13 +58,16 @@ impl Commits {
 
     pub(super) fn push(
         &mut self,
-        token: Option<Token>,
-        offsets: BTreeMap<TopicPartition, OffsetAndMetadata>,
-        until: Duration,
+        (token, offsets, until): (Option<Token>, Offsets, Duration),
+        view: &ClusterView,
         effects: &mut Vec<GroupEffect>,
     ) {
         if self.queue.len() < WAITING_MAX {
-            return self.queue.push_back(Commit { token, offsets, until });
+            let id_of = |name: &Arc<str>| view.topic(name).map(|topic| topic.id);
+            let known = |name: &Arc<str>| id_of(name).filter(|id| *id != TopicId::default());
+            let names = offsets.keys().map(|at| &at.topic);
+            let topics = names.filter_map(|name| Some((Arc::clone(name), known(name)?))).collect();
+            return self.queue.push_back(Commit { token, offsets, topics, until });
         }
         if let Some(token) = token {
             effects.push(GroupEffect::Done { token, result: Err(GroupError::Busy) });
@@ -145,11 +155,13 @@ impl Group {
         peer: Peer,
         (generation, member_id): (i32, String),
     ) -> Result<(), GroupError> {
-        let version = cluster.version(peer, ApiKey::OffsetCommit, BY_NAME);
+        let first = self.commits.queue.front().expect("the caller has looked");
+        let have_ids = first.offsets.keys().all(|at| first.topics.contains_key(&at.topic));
+        let cap = if have_ids { i16::MAX } else { BY_NAME };
+        let version = cluster.version(peer, ApiKey::OffsetCommit, cap);
         let version = version.ok_or(GroupError::Unsupported)?;
         let is_member = generation >= 0;
         let mut topics: Vec<OffsetCommitRequestTopic> = Vec::new();
-        let first = self.commits.queue.front().expect("the caller has looked");
         for (at, committed) in &first.offsets {
             let partition = OffsetCommitRequestPartition {
                 partition_index: at.partition,
@@ -161,8 +173,8 @@ impl Group {
                 Some(topic) => topic.partitions.push(partition),
                 None => topics.push(OffsetCommitRequestTopic {
                     name: at.topic.to_string(),
+                    topic_id: first.topics.get(&at.topic).copied().unwrap_or_default().0,
                     partitions: vec![partition],
-                    ..OffsetCommitRequestTopic::default()
                 }),
             }
         }
@@ -209,11 +221,9 @@ impl Group {
             // The next heartbeat brings the epoch that the coordinator has.
             ErrorCode::StaleMemberEpoch => return self.commits.rest(now, cluster),
             // Nobody waits for the offset of a topic that is gone, and the others are committed.
-            ErrorCode::UnknownTopicOrPartition if self.commits.is_own() => Ok(()),
+            code if is_gone(code) && self.commits.is_own() => Ok(()),
             // The group waits for what the application does when it loses partitions.
-            ErrorCode::UnknownTopicOrPartition if self.handover.is_told() => {
-                Err(GroupError::Refused(code))
-            }
+            code if is_gone(code) && self.handover.is_told() => Err(GroupError::Refused(code)),
             code if code.is_retriable() => return self.commits.rest(now, cluster),
             ErrorCode::FencedInstanceId => {
                 if current {
@@ -246,6 +256,11 @@ impl Group {
     pub(super) fn instance_id(&self, fits: bool) -> Option<String> {
         self.settings().instance_id.clone().filter(|_| fits)
     }
+}
+
+/// Whether a topic is not there, or is not the one that was meant.
+const fn is_gone(code: ErrorCode) -> bool {
+    matches!(code, ErrorCode::UnknownTopicOrPartition | ErrorCode::UnknownTopicId)
 }
 
 /// The code that decides about a whole commit: one that ends it counts more than one that passes.

@@ -1,9 +1,10 @@
 //! Reading committed offsets: to know where to start, and for those who ask.
 
 use std::collections::{BTreeMap, VecDeque};
+use std::sync::Arc;
 use std::time::Duration;
 
-use dohle_wire::id::{LeaderEpoch, Offset};
+use dohle_wire::id::{LeaderEpoch, Offset, TopicId};
 use dohle_wire::message::offset_fetch_request::{
     OffsetFetchRequestGroup, OffsetFetchRequestTopic, OffsetFetchRequestTopics,
 };
@@ -60,6 +61,8 @@ pub(super) struct Reads {
     asked: bool,
     /// Number of the request under way, or of the last one.
     number: u64,
+    /// The topics of that request, if it named them by id.
+    topics: BTreeMap<TopicId, Arc<str>>,
     failures: u32,
     not_before: Duration,
     found: VecDeque<Found>,
@@ -158,18 +161,28 @@ impl Group {
     }
 
     fn send_read<T: Tags>(&mut self, now: Now, cluster: &mut Cluster<T>, peer: Peer) {
-        let Some(version) = cluster.version(peer, ApiKey::OffsetFetch, BY_NAME) else {
+        let first = self.reads.queue.front().expect("the caller has looked");
+        let view = cluster.view();
+        // Of a topic that is gone only its name is worth asking for.
+        let id_of = |name: &Arc<str>| {
+            let topic = view.topic(name).filter(|topic| topic.error == ErrorCode::None);
+            topic.map(|topic| topic.id).filter(|id| *id != TopicId::default())
+        };
+        let ids: Option<BTreeMap<&Arc<str>, TopicId>> =
+            first.parts().into_iter().map(|at| Some((&at.topic, id_of(&at.topic)?))).collect();
+        let cap = if ids.is_some() { i16::MAX } else { BY_NAME };
+        let Some(version) = cluster.version(peer, ApiKey::OffsetFetch, cap) else {
             return self.reads.fail(GroupError::Unsupported, &mut self.effects);
         };
-        let first = self.reads.queue.front().expect("the caller has looked");
+        let ids = ids.unwrap_or_default();
         let mut request =
             OffsetFetchRequest { require_stable: version >= 7, ..OffsetFetchRequest::default() };
         let parts = first.parts();
         let topics = by_topic(parts);
         if version >= BATCHED {
             let topics = topics.into_iter().map(|(name, partition_indexes)| {
-                let name = name.to_string();
-                OffsetFetchRequestTopics { name, partition_indexes, ..Default::default() }
+                let topic_id = ids.get(name).copied().unwrap_or_default().0;
+                OffsetFetchRequestTopics { name: name.to_string(), topic_id, partition_indexes }
             });
             let member = self.identity().filter(|_| !self.is_classic() && version >= 9);
             request.groups = vec![OffsetFetchRequestGroup {
@@ -185,6 +198,7 @@ impl Group {
             request.group_id.clone_from(&self.id);
             request.topics = Some(topics.collect());
         }
+        self.reads.topics = ids.into_iter().map(|(name, id)| (id, Arc::clone(name))).collect();
         self.reads.number += 1;
         let tag = Ask::Read(self.reads.number).into();
         match cluster.send(now, peer, version, &request, Some(tag)) {
@@ -208,7 +222,7 @@ impl Group {
             return self.reads.rest(now, cluster);
         };
         cluster.throttle(now, answer.peer, response.throttle_time_ms);
-        let (code, offsets) = read(response);
+        let (code, offsets) = read(response, &self.reads.topics);
         match code {
             ErrorCode::None => {}
             code if self.mends(code) || code.is_retriable() => {
@@ -222,6 +236,9 @@ impl Group {
         }
         // A transaction is about to change an offset.
         if offsets.values().any(|each| each.as_ref().is_err_and(|code| code.is_retriable())) {
+            if offsets.values().any(|each| *each == Err(ErrorCode::UnknownTopicId)) {
+                cluster.want_metadata();
+            }
             return self.reads.rest(now, cluster);
         }
         self.reads.asked = false;
@@ -246,7 +263,10 @@ impl Group {
     }
 }
 
-fn read(response: OffsetFetchResponse) -> (ErrorCode, Offsets) {
+fn read(
+    response: OffsetFetchResponse,
+    topics: &BTreeMap<TopicId, Arc<str>>,
+) -> (ErrorCode, Offsets) {
     let mut offsets = Offsets::new();
     let mut add = |topic: &str, index: i32, code: i16, (offset, epoch): (i64, i32), note| {
         let outcome = match ErrorCode::from(code) {
@@ -271,10 +291,12 @@ fn read(response: OffsetFetchResponse) -> (ErrorCode, Offsets) {
     for group in response.groups {
         code = group.error_code.into();
         for topic in group.topics {
+            let named = topics.get(&TopicId(topic.topic_id)).filter(|_| topic.name.is_empty());
+            let name = named.map_or(topic.name.as_str(), |name| name);
             for part in topic.partitions {
                 let place = (part.committed_offset, part.committed_leader_epoch);
                 let note = part.metadata.unwrap_or_default();
-                add(&topic.name, part.partition_index, part.error_code, place, note);
+                add(name, part.partition_index, part.error_code, place, note);
             }
         }
     }

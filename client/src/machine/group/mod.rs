@@ -44,7 +44,7 @@ pub use self::io::{
 };
 use self::leave::Leaving;
 use self::modern::Modern;
-use super::cluster::{Answer, Cluster};
+use super::cluster::{Answer, Cluster, ClusterView};
 use super::time::Earliest;
 use super::{Now, Token, TopicPartition};
 use crate::config::{ConsumerConfig, GroupConfig, GroupProtocol};
@@ -427,15 +427,15 @@ impl Group {
     pub(crate) fn commit_given(
         &mut self,
         now: Now,
-        offsets: BTreeMap<TopicPartition, OffsetAndMetadata>,
+        mut offsets: BTreeMap<TopicPartition, OffsetAndMetadata>,
+        view: &ClusterView,
     ) {
-        let mut offsets = offsets;
         if self.subscription.is_some() || self.leaving.is_some() {
             offsets.retain(|at, _| self.handover.owned().contains(at));
         }
         if !offsets.is_empty() {
             let until = now.mono.saturating_add(self.patience());
-            self.commits.push(None, offsets, until, &mut self.effects);
+            self.commits.push((None, offsets, until), view, &mut self.effects);
         }
     }
 
@@ -445,9 +445,10 @@ impl Group {
         now: Now,
         token: Token,
         offsets: BTreeMap<TopicPartition, OffsetAndMetadata>,
+        view: &ClusterView,
     ) {
         let until = now.mono.saturating_add(self.config.api_timeout);
-        self.commits.push(Some(token), offsets, until, &mut self.effects);
+        self.commits.push((Some(token), offsets, until), view, &mut self.effects);
     }
 
     /// Asks for committed offsets.
