@@ -28,8 +28,8 @@ use super::producer::ProducerTable;
 use super::scan::{Scan, Scanned};
 use super::segment::Segment;
 use super::tail::Tail;
-use super::{Log, LogSettings, io_id, snapshot, succeeded};
-use crate::disk::{DirEntry, DiskOp, FileId, FileIds, FilePath, IoDone, IoId, IoOk, What};
+use super::{EPOCHS, Log, LogSettings, io_id, snapshot};
+use crate::disk::{DirEntry, DiskOp, FileId, FileIds, FilePath, IoDone, IoError, IoId, IoOk, What};
 use crate::fx::Fx;
 use crate::mutant::Mutant;
 use crate::time::Now;
@@ -66,6 +66,8 @@ pub enum Recovered {
     Done(Box<Log>, Option<String>),
     /// It cannot be opened; the reason is for the operator.
     Failed(String),
+    /// It cannot be opened while the disk is full; the reason is for the operator.
+    Full(String),
 }
 
 /// The opening of one log.
@@ -77,7 +79,12 @@ pub struct Recovery {
     pending: u32,
     files: Files,
     epochs: EpochCache,
-    has_epochs: bool,
+    /// What the file says; none if there is none that can be read.
+    epochs_saved: Option<EpochCache>,
+    /// Segments behind the end were removed.
+    removed: bool,
+    /// The leader epochs found no space.
+    epochs_starved: bool,
     /// The folder itself says where the log starts.
     says_start: bool,
     producers: ProducerTable,
@@ -92,6 +99,10 @@ pub struct Recovery {
 /// The files that make up a segment.
 const SEGMENT_FILES: [FileKind; 4] =
     [FileKind::Log, FileKind::Index, FileKind::TimeIndex, FileKind::TxnIndex];
+
+/// Argument of operations that write no index of a segment. Those have the segment's base offset,
+/// and the leader epochs [`EPOCHS`].
+const NO_INDEX: i64 = -9;
 
 /// What is being waited for.
 #[derive(Clone, Debug)]
@@ -124,7 +135,9 @@ impl Recovery {
             pending: 0,
             files: Files::default(),
             epochs: EpochCache::default(),
-            has_epochs: false,
+            epochs_saved: None,
+            removed: false,
+            epochs_starved: false,
             says_start: false,
             producers: ProducerTable::default(),
             replayed: Offset(0),
@@ -136,6 +149,13 @@ impl Recovery {
         let path = recovery.plan.folder.clone();
         recovery.ask(fx, |id| DiskOp::List { id, path });
         recovery
+    }
+
+    /// Begins anew; ends of operations of this opening mean nothing to the other.
+    #[must_use]
+    pub fn again<E: From<DiskOp>>(&self, fx: &mut Fx<E>) -> Self {
+        let generation = self.plan.generation + 1;
+        Self::begin(RecoveryPlan { generation, ..self.plan.clone() }, fx)
     }
 
     /// The log's folder.
@@ -156,11 +176,21 @@ impl Recovery {
             return Recovered::Working;
         }
         self.pending -= 1;
-        match succeeded(done) {
-            Err(why) => Recovered::Failed(format!("{}: {why}", self.plan.folder.path)),
+        let sealing = matches!(self.step, Step::Seal);
+        match done.result {
+            Err(IoError::NoSpace(_)) if sealing && done.id.end != NO_INDEX => {
+                self.starve(done.id.end);
+                self.outcome(Ok(()))
+            }
+            Err(IoError::NoSpace(why)) => Recovered::Full(self.told(&why)),
+            Err(IoError::Failed(why)) => Recovered::Failed(self.told(&why)),
             Ok(_) if self.pending > 0 => Recovered::Working,
             Ok(answer) => self.on_answer(now, answer, ids, fx),
         }
+    }
+
+    fn told(&self, why: &str) -> String {
+        format!("{}: {why}", self.plan.folder.path)
     }
 
     fn on_answer<E: From<DiskOp>>(
@@ -204,7 +234,7 @@ impl Recovery {
 
     fn outcome(&mut self, outcome: Result<(), String>) -> Recovered {
         match outcome {
-            Err(why) => Recovered::Failed(format!("{}: {why}", self.plan.folder.path)),
+            Err(why) => Recovered::Failed(self.told(&why)),
             Ok(()) if self.pending > 0 => Recovered::Working,
             Ok(()) => Recovered::Done(Box::new(self.finish()), self.note.take()),
         }
@@ -212,8 +242,17 @@ impl Recovery {
 
     /// Emits an operation whose end the next step waits for.
     fn ask<E: From<DiskOp>>(&mut self, fx: &mut Fx<E>, op: impl FnOnce(IoId) -> DiskOp) {
+        self.ask_about(NO_INDEX, fx, op);
+    }
+
+    fn ask_about<E: From<DiskOp>>(
+        &mut self,
+        what: i64,
+        fx: &mut Fx<E>,
+        op: impl FnOnce(IoId) -> DiskOp,
+    ) {
         self.pending += 1;
-        let id = io_id(self.plan.owner, self.plan.generation, What::Recover, 0);
+        let id = io_id(self.plan.owner, self.plan.generation, What::Recover, what);
         fx.push(E::from(op(id)));
     }
 
@@ -292,10 +331,12 @@ impl Recovery {
         text: Option<Bytes>,
         fx: &mut Fx<E>,
     ) -> Result<(), String> {
-        self.has_epochs = text.is_some();
         let text = text.map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
         match text.as_deref().map(EpochCache::parse) {
-            Some(Some(epochs)) => self.epochs = epochs,
+            Some(Some(epochs)) => {
+                self.epochs_saved = Some(epochs.clone());
+                self.epochs = epochs;
+            }
             // Without epochs that can be trusted, the log itself has to tell them.
             Some(None) => self.plan.clean = false,
             None if self.files.segments.is_empty() => {}

@@ -10,6 +10,7 @@ use dohle_wire::record::{BatchBuilder, BatchHeader, NoCodecs, RawBatch, split_ba
 use super::producer::Verdict;
 use super::recover::{Recovered, Recovery, RecoveryPlan};
 use super::*;
+use crate::disk::IoOk;
 use crate::memory_disk::MemoryDisk;
 use crate::mutant::Mutants;
 
@@ -223,7 +224,7 @@ fn recover(disk: &mut MemoryDisk, files: &mut FileIds, plan: RecoveryPlan) -> Re
             match recovery.step(NOW, done, files, &mut fx) {
                 Recovered::Working => {}
                 Recovered::Done(log, _) => return Ok(*log),
-                Recovered::Failed(why) => return Err(why),
+                Recovered::Failed(why) | Recovered::Full(why) => return Err(why),
             }
         }
     }

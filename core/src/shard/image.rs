@@ -10,6 +10,9 @@ use crate::log::LogSettings;
 use crate::log::recover::{Recovery, RecoveryPlan, aside_name};
 use crate::node::shard_of;
 
+/// Generation of the operations that delete a log; no log gets that far.
+const DELETION: u32 = u32::MAX;
+
 impl Shard {
     pub(super) fn on_image(&mut self, now: Now, image: Arc<Image>, fx: &mut Fx<Effect>) {
         let old = self.image.replace(Arc::clone(&image));
@@ -76,7 +79,7 @@ impl Shard {
         let mut inner = std::mem::take(&mut self.inner);
         match slot.and_then(|slot| self.slots.get_mut(slot)) {
             Some(Slot::Open(partition)) => partition.on_image(&topic.config, state, &mut inner),
-            Some(Slot::Opening(opening)) => {
+            Some(Slot::Opening(opening) | Slot::Starved(opening)) => {
                 opening.config = Arc::clone(&topic.config);
                 opening.state = Arc::clone(state);
             }
@@ -158,24 +161,26 @@ impl Shard {
                         partition::Effect::Readable { watchers, bytes } => {
                             self.watches.on_readable(&watchers, bytes, fx);
                         }
-                        partition::Effect::Failed { .. } => {}
+                        partition::Effect::Failed { .. } | partition::Effect::Full { .. } => {}
                     }
                 }
                 self.inner = inner;
                 (partition.id(), folder)
             }
-            Slot::Opening(opening) => (opening.id, opening.recovery.folder().clone()),
+            Slot::Opening(opening) | Slot::Starved(opening) => {
+                (opening.id, opening.recovery.folder().clone())
+            }
             Slot::Failed(_) | Slot::Deleting(_) => return,
         };
         let to = FilePath::new(from.dir, aside_name(&from.path, id.topic, "delete"));
-        let io = IoId { owner: slot, generation: 2, what: What::Side, end: 0 };
+        let io = IoId { owner: slot, generation: DELETION, what: What::Side, end: 0 };
         fx.push(Effect::Disk(DiskOp::Rename { id: io, from, to: to.clone() }));
         self.slots.insert(slot, Slot::Deleting(Gone { folder: to }));
     }
 
     /// The folder of a deleted partition was renamed, then removed.
     pub(super) fn on_deleted(&mut self, slot: u32, done: &IoDone, fx: &mut Fx<Effect>) {
-        if done.id.generation != 2 {
+        if done.id.generation != DELETION {
             return;
         }
         let Some(Slot::Deleting(gone)) = self.slots.get(slot) else { return };

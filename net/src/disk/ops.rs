@@ -249,15 +249,14 @@ fn put(files: &Files, at: &FilePath, data: &[u8], durable: bool) -> io::Result<(
         }
         other => other?,
     };
-    file.write_all_at(data, 0)?;
-    if durable {
-        file.sync_all()?;
+    let written =
+        file.write_all_at(data, 0).and_then(|()| if durable { file.sync_all() } else { Ok(()) });
+    if let Err(why) = written.and_then(|()| std::fs::rename(&temporary, &path)) {
+        // What did not fit must not take the space that is left.
+        let _ = std::fs::remove_file(&temporary);
+        return Err(why);
     }
-    std::fs::rename(&temporary, &path)?;
-    if durable {
-        sync_folders(files, at.dir, &at.path)?;
-    }
-    Ok(())
+    if durable { sync_folders(files, at.dir, &at.path) } else { Ok(()) }
 }
 
 fn remove(files: &Files, at: &FilePath) -> io::Result<()> {

@@ -11,7 +11,7 @@ use crate::group::request::{
 };
 use crate::image::resource;
 
-const OFFSETS: u128 = 50;
+pub(super) const OFFSETS: u128 = 50;
 
 /// A node that has been asked for a coordinator.
 fn coordinating() -> World {
@@ -21,11 +21,11 @@ fn coordinating() -> World {
     world
 }
 
-fn commit_of(offset: i64) -> Request {
+pub(super) fn commit_of(offset: i64) -> Request {
     commit_in("g", offset)
 }
 
-fn commit_in(group: &str, offset: i64) -> Request {
+pub(super) fn commit_in(group: &str, offset: i64) -> Request {
     let value = Committed {
         offset: Offset(offset),
         leader_epoch: LeaderEpoch(0),
@@ -58,20 +58,20 @@ fn join() -> Request {
 }
 
 impl World {
-    fn ask(&mut self, request: u64, what: Request) {
+    pub(super) fn ask(&mut self, request: u64, what: Request) {
         let reply = ReplyTo { session: SESSION, request, part: 0 };
         let (seen, partition) = (self.image.offset, partition(OFFSETS));
         self.mail(ToShard::Group { reply, seen, partition, request: Box::new(what) });
     }
 
-    fn told(&mut self, request: u64) -> Option<GroupAnswer> {
+    pub(super) fn told(&mut self, request: u64) -> Option<GroupAnswer> {
         match self.answers.remove(&request)? {
             Answer::Group(answer) => Some(*answer),
             other => panic!("{other:?}"),
         }
     }
 
-    fn fetched(&mut self) -> Option<i64> {
+    pub(super) fn fetched(&mut self) -> Option<i64> {
         let partitions = Some(vec![("t".into(), PartitionIndex(0))]);
         let fetch = Fetch { group: "g".into(), member: None, partitions };
         self.ask(99, Request::Fetch(fetch));
