@@ -7,6 +7,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 from collections import Counter
 from pathlib import Path
@@ -69,21 +70,24 @@ def history_of(writers, options, read):
     return history
 
 
-def read_as_group(bootstrap, group, count, logger):
-    """Reads as a member of a group, which has to work although nothing can be committed."""
-    consumer = Consumer(
-        {"bootstrap.servers": bootstrap, "group.id": group, "auto.offset.reset": "earliest", "enable.auto.commit": False},
-        logger=logger,
-    )
-    try:
-        consumer.subscribe([kill9.TOPIC])
-        seen, deadline = 0, time.monotonic() + 60
-        while seen < count:
-            if time.monotonic() > deadline:
-                raise brokers.BrokerError(f"a group read {seen} of {count} records on the full disk within 60 s")
-            seen += sum(1 for message in consumer.consume(1000, timeout=0.5) if not message.error())
-    finally:
-        consumer.close()
+class Member(threading.Thread):
+    """A member of a group that was there before the disk was full: it goes on reading, although nothing can be committed."""
+
+    def __init__(self, bootstrap, logger):
+        super().__init__(daemon=True)
+        self.seen, self.stopping = set(), threading.Event()
+        self.consumer = Consumer(
+            {"bootstrap.servers": bootstrap, "group.id": "readers", "auto.offset.reset": "earliest", "auto.commit.interval.ms": 500},
+            logger=logger,
+        )
+        self.consumer.subscribe([kill9.TOPIC])
+
+    def run(self):
+        while not self.stopping.is_set():
+            for message in self.consumer.consume(1000, timeout=0.2):
+                if not message.error():
+                    self.seen.add((message.partition(), message.offset()))
+        self.consumer.close()
 
 
 class Run:
@@ -96,7 +100,7 @@ class Run:
         self.logger = logging.getLogger("librdkafka")
         self.logger.propagate = False
         self.logger.addHandler(logging.FileHandler(directory / "librdkafka.log"))
-        self.complaints = []
+        self.complaints, self.member = [], None
 
     def create(self, topic, partitions):
         admin = AdminClient({"bootstrap.servers": self.bootstrap}, logger=self.logger)
@@ -130,10 +134,13 @@ class Run:
         wait_until("records are acknowledged again", lambda: kill9.acknowledged(writers) > stalled, 60, self.server)
         return time.monotonic() - begun
 
+    def until_read(self, count):
+        wait_until(f"the group has read all {count} records", lambda: len(self.member.seen) >= count, 60, self.server)
+
     def round(self, number, writers):
         stalled = self.until_full(writers)
         there = self.check(writers, f"round {number}, full")
-        read_as_group(self.bootstrap, f"group-{number}", there, self.logger)
+        self.until_read(there)
         for how in ("stopped", "killed"):
             if how == "stopped":
                 code = self.server.stop()
@@ -144,7 +151,7 @@ class Run:
             begun = time.monotonic()
             self.server.start(self.options.start_seconds)
             took = time.monotonic() - begun
-            self.check(writers, f"round {number}, {how} on the full disk")
+            self.until_read(self.check(writers, f"round {number}, {how} on the full disk"))
             print(f"# round {number}: {how} and started on the full disk in {took:.2f} s", flush=True)
         stalled = max(stalled, kill9.acknowledged(writers))
         self.disk.make_space()
@@ -169,6 +176,9 @@ class Run:
             writers = [kill9.Writer(n, self.bootstrap, options.partitions, options.seed, self.logger) for n in range(2)]
             for writer in writers:
                 writer.start()
+            self.member = Member(self.bootstrap, self.logger)
+            self.member.start()
+            wait_until("the group reads", lambda: self.member.seen, 60, self.server)
             for number in range(1, options.rounds + 1):
                 self.round(number, writers)
             self.free_by_deletion(writers)
@@ -178,6 +188,9 @@ class Run:
                 writer.join(180)
             total = self.check(writers, "in the end")
             self.complaints += [f"writer {w.number}: {error}" for w in writers for error in w.errors[:5]]
+            self.until_read(total)
+            self.member.stopping.set()
+            self.member.join(30)
             code = self.server.stop()
             if code != 0:
                 self.complaints.append(f"exit code {code} after SIGTERM, expected 0")

@@ -422,9 +422,9 @@ impl Shard {
 
     fn on_unit_io(&mut self, now: Now, done: IoDone, fx: &mut Fx<Effect>) {
         if full::is_probe(&done) {
-            self.on_probed(now, done, fx)
+            self.on_probed(now, done, fx);
         } else {
-            self.on_sweep(now, done, fx)
+            self.on_sweep(now, done, fx);
         }
     }
 

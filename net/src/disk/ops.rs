@@ -81,7 +81,12 @@ impl Job {
         loop {
             match perform(&self.op, self.slot.as_ref(), self.birth, files) {
                 Ok(ok) => return Some(IoDone { id, result: Ok(ok) }),
-                Err(Trouble::Io(why)) => return Some(IoDone { id, result: Err(why) }),
+                Err(Trouble::Io(why)) => {
+                    if matches!(why, IoError::NoSpace(_)) {
+                        files.hurry();
+                    }
+                    return Some(IoDone { id, result: Err(why) });
+                }
                 Err(Trouble::Shortage) if files.make_room() => {}
                 Err(Trouble::Shortage) => return None,
             }
