@@ -7,9 +7,13 @@ use crate::disk::{DirEntry, FilePath, IoOk};
 use crate::log::recover::{Recovered, aside_name};
 use crate::mail::{LogCheckpoint, ReadOutcome, ReadPart};
 
+/// An opening of logs that takes longer tells of itself, this often.
+const PROGRESS_INTERVAL_MS: i64 = 1000;
+
 impl Shard {
-    pub(super) fn on_start(&mut self, checkpoints: Arc<Checkpoints>, _fx: &mut Fx<Effect>) {
+    pub(super) fn on_start(&mut self, now: Now, checkpoints: Arc<Checkpoints>) {
         self.checkpoints = checkpoints;
+        self.next_progress = Some(now.mono.plus_ms(PROGRESS_INTERVAL_MS));
     }
 
     /// The first shard looks through the data directories once: folders of deletions that a crash
@@ -160,11 +164,23 @@ impl Shard {
         self.unpark(now, fx);
     }
 
+    /// Says how far the opening of the first image's logs has come, if it takes long.
+    pub(super) fn report_progress(&mut self, now: Now, fx: &mut Fx<Effect>) {
+        if self.next_progress.is_none_or(|at| at > now.mono) {
+            return;
+        }
+        self.next_progress = Some(now.mono.plus_ms(PROGRESS_INTERVAL_MS));
+        let (all, opening) = (self.slots.len(), self.slots.opening());
+        let text = format!("shard {}: {} of {all} logs are open", self.id.0, all - opening);
+        note(Level::Info, text, fx);
+    }
+
     /// Says once that every log of the first image is open.
     pub(super) fn announce(&mut self, fx: &mut Fx<Effect>) {
         let opened = self.image.is_some() && self.sweeping == 0 && !self.slots.any_opening();
         if opened && !self.announced {
             self.announced = true;
+            self.next_progress = None;
             fx.push(Effect::Control(ToControl::Ready(self.id)));
         }
     }

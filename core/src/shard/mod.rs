@@ -125,6 +125,7 @@ pub struct Shard {
     /// Listings of data directories and moves that have to end before the shard is ready.
     sweeping: u32,
     announced: bool,
+    next_progress: Option<Instant>,
     stopping: Stopping,
     /// Slots that a stop still waits for, and perhaps some that have settled meanwhile.
     unsettled: Vec<u32>,
@@ -175,6 +176,7 @@ impl Shard {
             full_dirs: FullDirs::default(),
             sweeping: 0,
             announced: false,
+            next_progress: None,
             stopping: Stopping::No,
             unsettled: Vec::new(),
             next_expiry: None,
@@ -209,7 +211,8 @@ impl Shard {
     pub fn deadline(&self) -> Deadline {
         let expiry = self.next_expiry.map(|at| (at, "producer.id.expiration.ms"));
         let logs = earlier(self.slots.deadline(), self.full_dirs.deadline());
-        earlier(earlier(expiry, logs), self.ledgers.deadline())
+        let progress = self.next_progress.map(|at| (at, "progress of a start"));
+        earlier(earlier(expiry, progress), earlier(logs, self.ledgers.deadline()))
     }
 
     /// Asserts what must always hold and can be seen at once.
@@ -230,7 +233,7 @@ impl Shard {
             return;
         }
         match mail {
-            ToShard::Start(checkpoints) => self.on_start(checkpoints, fx),
+            ToShard::Start(checkpoints) => self.on_start(now, checkpoints),
             ToShard::Image(image) => self.on_image(now, image, fx),
             ToShard::Produce(produce) => self.on_produce(now, &produce, fx),
             ToShard::Read(read) => self.on_read(read, fx),
@@ -416,6 +419,7 @@ impl Shard {
             self.next_expiry = Some(now.mono.plus_ms(EXPIRY_INTERVAL_MS));
         }
         self.carry_out(now, inner, fx);
+        self.report_progress(now, fx);
         self.probe(now, fx);
         self.tick_ledgers(now, fx);
     }

@@ -66,6 +66,11 @@ impl Slots {
         self.opening > 0
     }
 
+    /// How many are being opened.
+    pub(super) fn opening(&self) -> usize {
+        self.opening
+    }
+
     /// The partition in `slot` may want its tick at another time now.
     pub(super) fn look_at(&mut self, slot: u32) {
         let wants = self.held.get(&slot).and_then(Slot::open).and_then(Partition::deadline);

@@ -1,6 +1,7 @@
 //! Tests across crates, in one binary.
 
 mod broker;
+mod churn;
 mod groups;
 mod hostile;
 mod layering;

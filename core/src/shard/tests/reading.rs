@@ -141,3 +141,23 @@ fn a_reader_passes_over_what_is_gone() {
         assert_eq!(world.bases(1, offset), [6, 7, 8], "from {offset}");
     }
 }
+
+#[test]
+fn a_start_that_takes_long_tells_how_far_it_is() {
+    let mut world = World::new();
+    for id in 1..4 {
+        world.topic(&format!("t{id}"), id, &[]);
+        world.produce(u64::try_from(id).unwrap(), id, Acks::All, batch(5, 1, None));
+    }
+    world.shard = Shard::new(ShardId(0), 1, Arc::clone(&world.config), Arc::new(NoCodecs), 7);
+    world.held = Some(What::Recover);
+    world.mail(ToShard::Start(Arc::default()));
+    world.mail(ToShard::Image(Arc::new(world.image.clone())));
+    world.mono += 1_001_000_000;
+    world.step(Input::Tick);
+    assert_eq!(world.notes.last().map(String::as_str), Some("shard 0: 0 of 3 logs are open"));
+    while !world.waiting.is_empty() {
+        world.release();
+    }
+    assert_eq!(world.shard.deadline(), None, "nothing more is to be told");
+}
