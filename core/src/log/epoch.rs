@@ -34,6 +34,12 @@ impl EpochCache {
         self.entries.last().map(|&(epoch, _)| epoch)
     }
 
+    /// Where the first epoch known begins.
+    #[must_use]
+    pub fn start(&self) -> Option<Offset> {
+        self.entries.first().map(|&(_, start)| start)
+    }
+
     /// The epoch in which `offset` was (or will be) written.
     #[must_use]
     pub fn epoch_at(&self, offset: Offset) -> Option<LeaderEpoch> {

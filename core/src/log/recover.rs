@@ -1,7 +1,7 @@
 //! Opening a log: what its folder holds becomes a [`Log`], after a clean stop or after a crash.
 //!
 //! Steps, one disk operation at a time: list the folder and sweep leftovers away; see whose log
-//! it is; read the leader epochs; take the newest sound producer snapshot at or below the first
+//! it is; read the leader epochs; read which transactions were aborted; take the newest sound producer snapshot at or below the first
 //! segment that will be scanned; learn the times of segments that will not be; scan.
 //!
 //! After a clean stop only what lies past the active segment's last index entry is scanned. After
@@ -11,6 +11,7 @@
 //! Invariant L7: the recovered log is a prefix of what was appended and holds all that was
 //! durable; derived state equals a full replay.
 
+mod aborted;
 mod plan;
 mod scanning;
 
@@ -28,6 +29,7 @@ use super::producer::ProducerTable;
 use super::scan::{Scan, Scanned};
 use super::segment::Segment;
 use super::tail::Tail;
+use super::txn::TxnIndex;
 use super::{Log, LogSettings, io_id, snapshot, succeeded};
 use crate::disk::{DirEntry, DiskOp, FileId, FileIds, FilePath, IoDone, IoId, IoOk, What};
 use crate::fx::Fx;
@@ -51,6 +53,8 @@ pub struct RecoveryPlan {
     pub recovery_point: Offset,
     /// What is known to have been durable of this very log: a log that ends below is damaged.
     pub durable: Offset,
+    /// Up to where Kafka has compacted the log, if it ever has.
+    pub cleaned: Option<Offset>,
     /// What the checkpoint says the log starts at.
     pub log_start: Option<Offset>,
     /// The topic's settings.
@@ -81,6 +85,7 @@ pub struct Recovery {
     /// The folder itself says where the log starts.
     says_start: bool,
     producers: ProducerTable,
+    aborted: TxnIndex,
     /// The producer state covers everything below.
     replayed: Offset,
     segments: Vec<Segment>,
@@ -102,6 +107,7 @@ enum Step {
     Epochs,
     Start,
     Sweep,
+    Aborted { left: Vec<Offset> },
     Snapshot { left: Vec<Offset> },
     Times { at: usize, file: FileId },
     Offsets,
@@ -127,6 +133,7 @@ impl Recovery {
             has_epochs: false,
             says_start: false,
             producers: ProducerTable::default(),
+            aborted: TxnIndex::default(),
             replayed: Offset(0),
             segments: Vec::new(),
             tail: Tail::default(),
@@ -177,7 +184,8 @@ impl Recovery {
             (Step::SetAside, _) => return self.nothing_there(),
             (Step::Epochs, IoOk::Content(text)) => self.on_epochs(text, fx),
             (Step::Start, IoOk::Content(text)) => self.on_start(text.as_deref(), fx),
-            (Step::Sweep, _) => self.begin_snapshots(fx),
+            (Step::Sweep, _) => self.begin_aborted(fx),
+            (Step::Aborted { left }, IoOk::Content(file)) => self.on_aborted(left, file, fx),
             (Step::Snapshot { left }, IoOk::Content(file)) => {
                 self.on_snapshot(left, file, now, ids, fx)
             }
@@ -249,6 +257,13 @@ impl Recovery {
         fx: &mut Fx<E>,
     ) -> Result<(), String> {
         self.files = Files::of(names);
+        if let Some(swap) = names.iter().find(|entry| entry.name.ends_with(".swap")) {
+            return Err(format!(
+                "{} is a compaction that Apache Kafka did not finish; start Apache Kafka on it \
+                 once. Nothing was changed",
+                swap.name
+            ));
+        }
         let path = self.plan.folder.join(PARTITION_METADATA);
         self.step = Step::Owner;
         self.ask(fx, |id| DiskOp::Get { id, path });
@@ -317,7 +332,9 @@ impl Recovery {
         text: Option<&[u8]>,
         fx: &mut Fx<E>,
     ) -> Result<(), String> {
-        let said = text.map(parse_start).transpose()?;
+        // Kafka moves a start without saying so there; what the first epoch begins with tells.
+        let moved = self.epochs.start().unwrap_or(Offset(0));
+        let said = text.map(parse_start).transpose()?.map(|said| said.max(moved));
         // The checkpoint of the directory goes by name and may be of an earlier topic: it counts
         // only where the log itself does not say (a folder that Kafka made).
         self.plan.log_start = said.or(self.plan.log_start);
@@ -337,7 +354,7 @@ impl Recovery {
                 self.ask(fx, |id| DiskOp::Remove { id, path });
             }
         }
-        if self.pending > 0 { Ok(()) } else { self.begin_snapshots(fx) }
+        if self.pending > 0 { Ok(()) } else { self.begin_aborted(fx) }
     }
 
     fn begin_snapshots<E: From<DiskOp>>(&mut self, fx: &mut Fx<E>) -> Result<(), String> {

@@ -97,6 +97,7 @@ impl Opening {
             recovery_point: settings.recovery_point,
             // What is missing is judged below, where the reason can be told better.
             durable: Offset(0),
+            cleaned: None,
             log_start: None,
             settings: settings.log.clone(),
         };

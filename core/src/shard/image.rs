@@ -110,7 +110,8 @@ impl Shard {
             clean: checkpoints.clean,
             recovery_point: durable.unwrap_or(named),
             // What Kafka's file says by name is sure to be of this topic after a clean stop only.
-            durable: durable.unwrap_or(if checkpoints.clean { named } else { Offset(0) }),
+            durable: durable.max(checkpoints.clean.then_some(named)).unwrap_or(Offset(0)),
+            cleaned: checkpoints.cleaned.get(&name).copied(),
             log_start: checkpoints.log_starts.get(&name).copied(),
             folder: FilePath::new(dir, name),
             topic_id: topic.id,

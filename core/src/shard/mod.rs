@@ -21,6 +21,7 @@ mod slot;
 mod slots;
 #[cfg(test)]
 mod tests;
+mod undecided;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

@@ -22,6 +22,7 @@ use crate::memory_disk::MemoryDisk;
 
 mod groups;
 mod reading;
+mod transactions;
 
 const SESSION: SessionId = SessionId(5);
 

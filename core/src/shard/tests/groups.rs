@@ -14,14 +14,14 @@ use crate::image::resource;
 const OFFSETS: u128 = 50;
 
 /// A node that has been asked for a coordinator.
-fn coordinating() -> World {
+pub(super) fn coordinating() -> World {
     let mut world = World::new();
     world.topic(OFFSETS_TOPIC, OFFSETS, &[("cleanup.policy", "compact")]);
     world.topic("t", 1, &[]);
     world
 }
 
-fn commit_of(offset: i64) -> Request {
+pub(super) fn commit_of(offset: i64) -> Request {
     commit_in("g", offset)
 }
 
@@ -58,7 +58,7 @@ fn join() -> Request {
 }
 
 impl World {
-    fn ask(&mut self, request: u64, what: Request) {
+    pub(super) fn ask(&mut self, request: u64, what: Request) {
         let reply = ReplyTo { session: SESSION, request, part: 0 };
         let (seen, partition) = (self.image.offset, partition(OFFSETS));
         self.mail(ToShard::Group { reply, seen, partition, request: Box::new(what) });
@@ -71,7 +71,7 @@ impl World {
         }
     }
 
-    fn fetched(&mut self) -> Option<i64> {
+    pub(super) fn fetched(&mut self) -> Option<i64> {
         let partitions = Some(vec![("t".into(), PartitionIndex(0))]);
         let fetch = Fetch { group: "g".into(), member: None, partitions };
         self.ask(99, Request::Fetch(fetch));
