@@ -1,6 +1,7 @@
 //! Opening a log: what its folder holds becomes a [`Log`], after a clean stop or after a crash.
 //!
-//! Steps, one disk operation at a time: list the folder and sweep leftovers away; see whose log
+//! Steps, one disk operation at a time: list the folder and sweep leftovers away, or finish what
+//! a compaction left half done; see whose log
 //! it is; read the leader epochs; read which transactions were aborted; take the newest sound producer snapshot at or below the first
 //! segment that will be scanned; learn the times of segments that will not be; scan.
 //!
@@ -14,6 +15,7 @@
 mod aborted;
 mod plan;
 mod scanning;
+mod swap;
 
 use std::collections::BTreeSet;
 
@@ -22,6 +24,7 @@ use dohle_wire::id::{Offset, TopicId};
 
 pub(crate) use self::plan::aside_name;
 use self::plan::{Files, parse_owner, parse_start};
+use self::swap::{Swap, is_swap};
 use super::epoch::EpochCache;
 use super::index::{Indexes, parse_offsets, parse_times, time_entry};
 use super::names::{FileKind, LEADER_EPOCHS, LOG_START, PARTITION_METADATA, is_leftover};
@@ -102,6 +105,9 @@ const SEGMENT_FILES: [FileKind; 4] =
 #[derive(Clone, Debug)]
 enum Step {
     List,
+    Swap(Swap),
+    SwapIn { names: Vec<String> },
+    Swapped,
     Owner,
     SetAside,
     Epochs,
@@ -140,9 +146,14 @@ impl Recovery {
             end: Offset(0),
             note: None,
         };
-        let path = recovery.plan.folder.clone();
-        recovery.ask(fx, |id| DiskOp::List { id, path });
+        recovery.look(fx);
         recovery
+    }
+
+    fn look<E: From<DiskOp>>(&mut self, fx: &mut Fx<E>) {
+        let path = self.plan.folder.clone();
+        self.step = Step::List;
+        self.ask(fx, |id| DiskOp::List { id, path });
     }
 
     /// The log's folder.
@@ -179,7 +190,13 @@ impl Recovery {
     ) -> Recovered {
         let outcome = match (std::mem::replace(&mut self.step, Step::Finished), answer) {
             (Step::List, IoOk::Listing(None)) => return self.on_no_folder(),
-            (Step::List, IoOk::Listing(Some(names))) => self.on_list(&names, fx),
+            (Step::List, IoOk::Listing(Some(names))) => self.on_list(&names, ids, fx),
+            (Step::Swap(swap), IoOk::Read(bytes)) => self.on_swap(swap, &bytes, fx),
+            (Step::SwapIn { names }, _) => self.swap_in(&names, fx),
+            (Step::Swapped, _) => {
+                self.look(fx);
+                Ok(())
+            }
             (Step::Owner, IoOk::Content(text)) => self.on_owner(text, fx),
             (Step::SetAside, _) => return self.nothing_there(),
             (Step::Epochs, IoOk::Content(text)) => self.on_epochs(text, fx),
@@ -254,15 +271,12 @@ impl Recovery {
     fn on_list<E: From<DiskOp>>(
         &mut self,
         names: &[DirEntry],
+        ids: &mut FileIds,
         fx: &mut Fx<E>,
     ) -> Result<(), String> {
         self.files = Files::of(names);
-        if let Some(swap) = names.iter().find(|entry| entry.name.ends_with(".swap")) {
-            return Err(format!(
-                "{} is a compaction that Apache Kafka did not finish; start Apache Kafka on it \
-                 once. Nothing was changed",
-                swap.name
-            ));
+        if names.iter().any(|entry| is_swap(&entry.name)) {
+            return self.begin_swap(names, ids, fx);
         }
         let path = self.plan.folder.join(PARTITION_METADATA);
         self.step = Step::Owner;

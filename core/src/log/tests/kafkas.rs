@@ -81,13 +81,55 @@ fn a_folder_that_kafka_made_says_where_it_starts_once_it_is_written_to() {
     assert_eq!(world.disk.files[&FilePath::new(0, KEPT)], b"1\n");
 }
 
+/// Segments 0, 2 and 4 were compacted into one with the records 0 and 3, under the name `ending`;
+/// of the old ones some are gone already.
+fn compacting(ending: &str, gone: &[i64]) -> World {
+    let mut world = segments_of_two(10);
+    let content = |base: i64| {
+        let path = world.file(&FileKind::Log.name(Offset(base)));
+        Bytes::copy_from_slice(&world.disk.files[&path])
+    };
+    let batches: Vec<_> = split_batches(content(0)).chain(split_batches(content(2))).collect();
+    let kept: Vec<_> = [0, 3].map(|at: usize| batches[at].clone().unwrap().bytes).concat();
+    let index = world.file(&format!("{}{ending}", FileKind::Index.name(Offset(0))));
+    let log = world.file(&format!("{}{ending}", FileKind::Log.name(Offset(0))));
+    world.disk.files.extend([(index, Vec::new()), (log, kept)]);
+    for base in gone {
+        world.remove(&FileKind::Log.name(Offset(*base)));
+    }
+    world
+}
+
+fn check_compaction(ending: &str, gone: &[i64], expect: &[i64]) {
+    let mut world = compacting(ending, gone);
+    assert_eq!(world.found(Some(0), None), (0, 10), "{ending} {gone:?}");
+    let (mut at, mut bases) = (0, Vec::new());
+    while at < 10 {
+        let batch = split_batches(world.read(Offset(at))).next().unwrap().unwrap();
+        bases.push(batch.header.base_offset.0);
+        at = batch.header.next_offset().0;
+    }
+    assert_eq!(bases, expect, "{ending} {gone:?}");
+    let left = world.disk.files.keys().filter(|path| path.path.contains(".log."));
+    assert_eq!(left.count(), 0, "{ending} {gone:?}");
+}
+
 #[test]
-fn a_compaction_that_was_not_finished_is_left_to_kafka() {
-    let mut world = segments_of_two(4);
-    world.put_text("00000000000000000000.log.swap", "x");
+fn a_compaction_that_kafka_did_not_finish_is_finished() {
+    for gone in [&[][..], &[0], &[0, 2]] {
+        check_compaction(".swap", gone, &[0, 3, 4, 5, 6, 7, 8, 9]);
+    }
+    check_compaction(".cleaned", &[], &[0, 1, 2, 3, 4, 5, 6, 7, 8, 9]);
+}
+
+#[test]
+fn a_damaged_one_is_left_alone() {
+    let mut world = compacting(".swap", &[0]);
+    let path = world.file("00000000000000000000.log.swap");
+    *world.disk.files.get_mut(&path).unwrap().last_mut().unwrap() ^= 1;
     let files = world.disk.files.clone();
     let plan = plan(&world.settings, false, Offset(0), None);
     let why = recover(&mut world.disk, &mut world.files, plan).unwrap_err();
-    assert!(why.contains("00000000000000000000.log.swap"), "{why}");
+    assert!(why.contains("damaged"), "{why}");
     assert_eq!(world.disk.files, files);
 }
