@@ -205,6 +205,22 @@ pub enum IoError {
     Failed(String),
 }
 
+/// Bytes that take up as much space as there are of them, however a file system compresses.
+#[must_use]
+pub(crate) fn ballast(len: usize) -> Bytes {
+    let mut state = 0x9e37_79b9_7f4a_7c15_u64;
+    let next = || {
+        state ^= state << 13;
+        state ^= state >> 7;
+        state ^= state << 17;
+        state.to_le_bytes()
+    };
+    let words = std::iter::repeat_with(next).take(len.div_ceil(8));
+    let mut bytes: Vec<u8> = words.flatten().collect();
+    bytes.truncate(len);
+    bytes.into()
+}
+
 /// An offset range `[from, upto)` of a log.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub struct OffsetRange {

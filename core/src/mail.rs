@@ -72,6 +72,8 @@ impl From<ErrorCode> for Refusal {
 #[allow(missing_docs, reason = "the text of a variant names its fields")]
 #[derive(Clone, Debug)]
 pub enum ToShard {
+    /// Another shard found a data directory full.
+    DirFull { dir: u16, why: String },
     /// The node comes up: what its data directories' checkpoints say. Sent once, first.
     Start(Arc<Checkpoints>),
     /// The metadata changed.
@@ -343,10 +345,18 @@ pub enum ToControl {
     Ready(ShardId),
     /// What the shard's logs have on disk.
     Checkpoint { shard: ShardId, logs: Vec<LogCheckpoint> },
+    /// Much was synced since the last checkpoint.
+    CheckpointDue,
     /// The shard has closed everything.
     Stopped(ShardId),
     /// A data directory failed; the shard serves nothing of it any more.
     DirFailed { dir: u16, why: String },
+    /// A data directory is full; the shard reads it, and writes nothing until there is space.
+    DirFull { dir: u16, why: String },
+    /// There is space again.
+    DirSpace { dir: u16 },
+    /// A log in the directory could not be closed: a start has to recover it.
+    LeftOpen { dir: u16 },
 }
 
 /// A log's entry in the checkpoint files.

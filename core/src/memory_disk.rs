@@ -18,6 +18,8 @@ pub(crate) struct MemoryDisk {
     names: BTreeMap<FileId, FilePath>,
     /// Writes fail from now on.
     pub(crate) broken: bool,
+    /// No more bytes fit than these.
+    pub(crate) most: Option<usize>,
     /// Bytes that were read from open files so far.
     pub(crate) bytes_read: u64,
 }
@@ -54,10 +56,36 @@ impl MemoryDisk {
             DiskOp::List { path, .. } => IoOk::Listing(self.list(&path)),
             DiskOp::Locate { plan, .. } => IoOk::Located(self.locate(&plan)?),
             other => {
-                self.change(other);
+                let fitting = self.fitting(other)?;
+                self.change(fitting);
                 IoOk::Done
             }
         })
+    }
+
+    /// Bytes that all files have together.
+    pub(crate) fn used(&self) -> usize {
+        self.files.values().map(Vec::len).sum()
+    }
+
+    /// The operation, if there is room for it. Of a write the part that fits is carried out.
+    fn fitting(&mut self, op: DiskOp) -> Result<DiskOp, IoError> {
+        let room = self.most.map_or(usize::MAX, |most| most.saturating_sub(self.used()));
+        let no_space = Err(IoError::NoSpace("no room".to_owned()));
+        match op {
+            DiskOp::Write { id, file, position, data } => {
+                let whole: Bytes = data.concat().into();
+                let there = self.read(file, position, u32::MAX).len();
+                if whole.len() <= there + room {
+                    return Ok(DiskOp::Write { id, file, position, data });
+                }
+                let data = vec![whole.slice(..there + room)];
+                self.change(DiskOp::Write { id, file, position, data });
+                no_space
+            }
+            DiskOp::Put { ref data, .. } if data.len() > room => no_space,
+            op => Ok(op),
+        }
     }
 
     fn change(&mut self, op: DiskOp) {

@@ -25,11 +25,14 @@ pub enum Fault {
     ClockJump,
     /// Links are clogged for a while.
     Clog,
+    /// The disks are full for a while.
+    Full,
 }
 
 impl Fault {
     /// Every kind.
-    pub const ALL: [Self; 5] = [Self::Kill, Self::Power, Self::Stop, Self::ClockJump, Self::Clog];
+    pub const ALL: [Self; 6] =
+        [Self::Kill, Self::Power, Self::Stop, Self::ClockJump, Self::Clog, Self::Full];
 
     /// Its name in reports.
     #[must_use]
@@ -40,6 +43,7 @@ impl Fault {
             Self::Stop => "stop",
             Self::ClockJump => "clock-jump",
             Self::Clog => "clog",
+            Self::Full => "full",
         }
     }
 
@@ -49,7 +53,7 @@ impl Fault {
         match self {
             Self::Kill => Some(Crash::Kill),
             Self::Power => Some(Crash::Power),
-            Self::Stop | Self::ClockJump | Self::Clog => None,
+            Self::Stop | Self::ClockJump | Self::Clog | Self::Full => None,
         }
     }
 }
@@ -66,7 +70,7 @@ struct Armed {
 pub struct Nemesis {
     armed: Option<Armed>,
     /// How often each kind happened, in the order of [`Fault::ALL`].
-    pub happened: [u64; 5],
+    pub happened: [u64; 6],
     over: bool,
 }
 

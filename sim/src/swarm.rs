@@ -210,6 +210,10 @@ fn properties(choices: &mut Choices, fsync: bool) -> BTreeMap<String, String> {
         let ms = choices.pick(Stream::Swarm, "flush-ms", &[50, 1000, 10_000]);
         properties.extend([pair("log.flush.interval.ms", ms)]);
     }
+    if chance(choices, "few-unflushed", 60) {
+        let bytes = choices.pick(Stream::Swarm, "unflushed", &[1000, 10_000, 100_000]);
+        properties.extend([pair("dohle.unflushed.bytes", bytes)]);
+    }
     if chance(choices, "frequent-checkpoints", 60) {
         let ms = choices.pick(Stream::Swarm, "checkpoint-ms", &[500, 3000, 10_000]);
         properties.extend([pair("log.flush.offset.checkpoint.interval.ms", ms)]);
@@ -259,6 +263,7 @@ fn faults(choices: &mut Choices) -> Vec<Fault> {
         (Fault::Stop, "stops", 35),
         (Fault::ClockJump, "clock-jumps", 40),
         (Fault::Clog, "clogs", 50),
+        (Fault::Full, "full-disks", 40),
     ] {
         if chance(choices, label, percent) {
             faults.push(fault);

@@ -37,6 +37,8 @@ pub enum Event {
     Strike(usize),
     /// By now this process serves, or has stopped.
     Overdue(usize, u32, Lifecycle),
+    /// There is space on a node's disks again.
+    Space(usize),
     /// Time to look at what nodes believe.
     Look,
 }
@@ -198,6 +200,10 @@ impl World {
                 None => Ok(()),
             },
             Event::Overdue(node, life, what) => self.on_overdue(node, life, what),
+            Event::Space(node) => {
+                self.nodes[node].disk.limit(None);
+                Ok(())
+            }
             Event::Look => self.on_look(),
         }
     }
@@ -330,6 +336,14 @@ impl World {
                 self.net.clog(client, node, self.kernel.time + length);
                 self.nemeses[node].count(fault);
             }
+            Fault::Full if self.nodes[node].is_ready() && !self.nodes[node].disk.is_limited() => {
+                let length = choices.heavy(Stream::Faults, "full", 2 * SEC).min(20 * SEC);
+                let room = choices.below(Stream::Faults, "room", 64 << 10);
+                self.nodes[node].disk.limit(Some(room));
+                self.kernel.after(length, Event::Space(node));
+                self.nemeses[node].count(fault);
+            }
+            Fault::Full => self.kernel.after(SEC, Event::Fault(node, fault)),
         }
         Ok(())
     }

@@ -125,6 +125,8 @@ pub struct BrokerConfig {
     pub metadata_log_dir: String,
     /// `dohle.shards`; 0: one for each core.
     pub shards: u32,
+    /// `dohle.unflushed.bytes`; 0: no limit.
+    pub unflushed_bytes: i32,
     /// `num.partitions`.
     pub num_partitions: i32,
     /// `default.replication.factor`.
@@ -302,6 +304,7 @@ impl BrokerConfig {
             },
             log_dirs,
             shards: u32::try_from(read.int("dohle.shards")).unwrap_or(0),
+            unflushed_bytes: read.int("dohle.unflushed.bytes"),
             num_partitions: read.int("num.partitions"),
             default_replication_factor: read.int("default.replication.factor"),
             auto_create_topics_enable: read.boolean("auto.create.topics.enable"),

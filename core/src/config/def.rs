@@ -439,8 +439,15 @@ const fn own(
     }
 }
 
-static DOHLE: [ConfigDef; 1] =
-    [own("dohle.shards", Check::AtLeast(0), "0", "Shards that hold partitions; 0: one per core.")];
+static DOHLE: [ConfigDef; 2] = [
+    own("dohle.shards", Check::AtLeast(0), "0", "Shards that hold partitions; 0: one per core."),
+    own(
+        "dohle.unflushed.bytes",
+        Check::AtLeast(0),
+        "67108864",
+        "Written bytes of a data directory that may wait for a sync; 0: any number, as in Kafka.",
+    ),
+];
 
 const fn rate(name: &'static str, doc: &'static str) -> ConfigDef {
     ConfigDef {

@@ -13,6 +13,7 @@ use super::checkpoints::Keeper;
 use super::identity::{self, Found, Identity};
 use super::io::{CheckpointKind, Token, id, token};
 use super::node::Node;
+use super::reserve;
 use super::{ControlSettings, Effect, clean_stop, warn};
 use crate::config::broker::BrokerConfig;
 use crate::disk::{DirEntry, DiskOp, FilePath, IoDone, IoOk};
@@ -28,6 +29,8 @@ pub(super) struct Boot {
     dirs: Vec<Dir>,
     /// What the directories came to, once all of them were read.
     judged: Option<Judged>,
+    /// Nothing is reserved any more.
+    released: bool,
 }
 
 /// What was read of one data directory.
@@ -70,6 +73,7 @@ impl Boot {
             pending: 0,
             dirs: vec![Dir::default(); config.log_dirs.len()],
             judged: None,
+            released: false,
         };
         for dir in 0..count {
             let get = |token, name: &str| DiskOp::Get {
@@ -124,6 +128,11 @@ impl Boot {
             if self.pending > 0 {
                 return Ok(None);
             }
+        }
+        // Room for what is to be written, should there be no other.
+        if !std::mem::replace(&mut self.released, true) {
+            self.ask(reserve::give_up(self.metadata_dir), fx);
+            return Ok(None);
         }
         let judged = self.judged.take().expect("judged before");
         Ok(Some(Node::open(now, settings, judged, fx)?))

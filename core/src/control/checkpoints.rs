@@ -52,6 +52,8 @@ pub(super) struct Keeper {
     metadata: Offset,
     /// Directories that are not written to any more.
     failed: BTreeSet<u16>,
+    /// Directories with logs that were not closed.
+    open: BTreeSet<u16>,
     /// Files that are not up to date, because a write failed.
     stale: BTreeSet<(u16, CheckpointKind)>,
 }
@@ -66,6 +68,7 @@ impl Keeper {
             files: BTreeMap::new(),
             metadata: Offset(0),
             failed: BTreeSet::new(),
+            open: BTreeSet::new(),
             stale: BTreeSet::new(),
         }
     }
@@ -253,9 +256,15 @@ impl Keeper {
         }
     }
 
+    /// A log in this directory was not closed.
+    pub(super) fn leave_open(&mut self, dir: u16) {
+        self.open.insert(dir);
+    }
+
     /// Whether what is on this directory's disk may differ from what should be there.
     pub(super) fn is_unsound(&self, dir: u16) -> bool {
-        self.failed.contains(&dir) || self.stale.iter().any(|(stale, _)| *stale == dir)
+        let left = self.failed.contains(&dir) || self.open.contains(&dir);
+        left || self.stale.iter().any(|(stale, _)| *stale == dir)
     }
 
     /// Whether no write is under way.

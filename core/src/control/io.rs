@@ -43,15 +43,18 @@ pub(super) enum Token {
     Remains,
     /// What the directory holds.
     Listing,
+    /// The file that reserves space.
+    Reserve,
     /// A checkpoint file.
     Checkpoint(CheckpointKind),
 }
 
-const ALL: [Token; 9] = [
+const ALL: [Token; 10] = [
     Token::Identity,
     Token::CleanStop,
     Token::Remains,
     Token::Listing,
+    Token::Reserve,
     Token::Checkpoint(CheckpointKind::RecoveryPoints),
     Token::Checkpoint(CheckpointKind::LogStarts),
     Token::Checkpoint(CheckpointKind::HighWatermarks),

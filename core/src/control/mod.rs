@@ -18,7 +18,9 @@
 //! * A request before the node is ready or while it stops is refused, retriably.
 //!
 //! A disk that fails under the metadata ends the node, with one exception: a full one leaves
-//! what is committed readable, while changes are refused.
+//! what is committed readable, while changes are refused until there is space ([`resume`]). A little
+//! is kept in reserve for that, so that the node can be stopped, started and asked to delete
+//! ([`reserve`]).
 //!
 //! Must never know: sockets, threads, how partitions keep their records.
 
@@ -29,6 +31,8 @@ mod clean_stop;
 mod identity;
 mod io;
 mod node;
+mod reserve;
+mod resume;
 mod start;
 mod stop;
 #[cfg(test)]
@@ -228,10 +232,10 @@ impl Control {
     }
 
     fn on_tick(&mut self, now: Now, fx: &mut Fx<Effect>) -> Result<(), String> {
-        if let State::Node(node) = &mut self.state {
-            node.on_tick(now, fx);
+        match &mut self.state {
+            State::Node(node) => node.on_tick(now, fx),
+            State::Idle | State::Booting(_) | State::Over => Ok(()),
         }
-        Ok(())
     }
 
     /// Asserts what must always hold.

@@ -1,6 +1,6 @@
 //! A node whose metadata is being opened, served or closed.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use dohle_wire::error::ErrorCode;
@@ -9,6 +9,7 @@ use dohle_wire::message::MetadataRecord;
 
 use super::checkpoints::Keeper;
 use super::io::{Token, token};
+use super::reserve::Reserve;
 use super::{ControlSettings, Effect, answer, not_now, note, warn};
 use crate::controller::brokers::Registration;
 use crate::controller::producer_ids::{Given, exhausted};
@@ -19,10 +20,10 @@ use crate::image::Image;
 use crate::mail::{
     AdminReply, AdminRequest, LogCheckpoint, Refusal, ReplyTo, ShardId, ToControl, ToShard,
 };
-use crate::quorum::batches::{Versioned, data_batch};
+use crate::quorum::batches::{Entry, Versioned, data_batch};
 use crate::quorum::{self, FOLDER, Quorum};
 use crate::shard::Level;
-use crate::time::{Deadline, Instant, Now};
+use crate::time::{Deadline, Instant, Now, earlier};
 
 /// See the module.
 #[derive(Clone, Debug)]
@@ -40,8 +41,13 @@ pub(super) struct Node {
     pub(super) keeper: Keeper,
     pub(super) stage: Stage,
     pub(super) failed_dirs: BTreeSet<u16>,
-    /// The disk under the metadata is full: nothing can be changed any more.
+    /// The disk under the metadata is full: nothing can be changed.
     pub(super) frozen: bool,
+    /// When the metadata log is to be opened anew.
+    pub(super) retry_metadata: Option<Instant>,
+    /// Shards that find a data directory full, how many by directory.
+    pub(super) full_dirs: BTreeMap<u16, u16>,
+    pub(super) reserve: Reserve,
     pub(super) round: Option<Round>,
     pub(super) next_round: Instant,
     /// Offset of the latest deletion of topics whose names have to leave the checkpoints.
@@ -97,17 +103,23 @@ impl Node {
     }
 
     pub(super) fn deadline(&self) -> Deadline {
+        let retry = self.retry_due().map(|at| (at, "space for the metadata log"));
+        earlier(self.round_due(), retry)
+    }
+
+    fn round_due(&self) -> Deadline {
         let runs = self.stage == Stage::Running && self.round.is_none();
         runs.then_some((self.next_round, "log.flush.offset.checkpoint.interval.ms"))
     }
 
-    pub(super) fn on_tick(&mut self, now: Now, fx: &mut Fx<Effect>) {
-        if self.deadline().is_some_and(|(at, _)| at <= now.mono) {
+    pub(super) fn on_tick(&mut self, now: Now, fx: &mut Fx<Effect>) -> Result<(), String> {
+        if self.round_due().is_some_and(|(at, _)| at <= now.mono) {
             self.schedule_round(now);
             let asked = Arc::clone(self.committed());
             self.round = Some(Round { waiting: self.all_shards().collect(), asked });
             self.to_shards(&ToShard::Checkpoint, fx);
         }
+        self.retry_metadata(now, fx)
     }
 
     pub(super) fn schedule_round(&mut self, now: Now) {
@@ -140,8 +152,24 @@ impl Node {
                 self.on_checkpoint(shard, logs, fx);
                 Ok(())
             }
+            ToControl::CheckpointDue => {
+                self.next_round = self.next_round.min(now.mono);
+                Ok(())
+            }
             ToControl::Stopped(shard) => self.on_shard_stopped(now, shard, fx),
             ToControl::DirFailed { dir, why } => self.on_dir_failed(dir, &why, fx),
+            ToControl::DirFull { dir, why } => {
+                self.on_dir_full(dir, &why, fx);
+                Ok(())
+            }
+            ToControl::DirSpace { dir } => {
+                self.on_dir_space(dir, fx);
+                Ok(())
+            }
+            ToControl::LeftOpen { dir } => {
+                self.keeper.leave_open(dir);
+                Ok(())
+            }
         }
     }
 
@@ -182,11 +210,44 @@ impl Node {
             self.controller.fail_dir(*id);
         }
         let all = self.failed_dirs.len() == self.who.directories.len();
-        // A full disk is for the operator to mend; ending would only lose what can be told.
-        if all && !why.starts_with("no space left") {
+        if all {
             return Err(format!("all data directories have failed, the last one {path}: {why}"));
         }
         Ok(())
+    }
+
+    /// A shard found a directory full. All of them stop writing to it, and when they have, what is
+    /// reserved for small files is given up.
+    fn on_dir_full(&mut self, dir: u16, why: &str, fx: &mut Fx<Effect>) {
+        let shards = self.full_dirs.entry(dir).or_insert(0);
+        *shards += 1;
+        if *shards == self.settings.shards {
+            self.reserve.release(fx);
+        }
+        if self.full_dirs[&dir] > 1 {
+            return;
+        }
+        let path = self.path(dir);
+        let text = format!(
+            "the disk under {path} is full ({why}): what is there can be read, producers are \
+             refused until there is space. Deleting topics or records frees some"
+        );
+        note(Level::Error, text, fx);
+        self.to_shards(&ToShard::DirFull { dir, why: why.to_owned() }, fx);
+    }
+
+    fn on_dir_space(&mut self, dir: u16, fx: &mut Fx<Effect>) {
+        let Some(shards) = self.full_dirs.get_mut(&dir) else { return };
+        *shards -= 1;
+        if *shards > 0 {
+            return;
+        }
+        self.full_dirs.remove(&dir);
+        let path = self.path(dir);
+        note(Level::Info, format!("there is space under {path} again: producers are served"), fx);
+        if self.full_dirs.is_empty() {
+            self.reserve.keep(fx);
+        }
     }
 
     fn on_admin(
@@ -250,12 +311,11 @@ impl Node {
         }
     }
 
-    fn frozen_refusal(&self) -> Refusal {
+    pub(super) fn frozen_refusal(&self) -> Refusal {
         Refusal::new(
             ErrorCode::KafkaStorageError,
             format!(
-                "the disk under {} is full, so that metadata cannot change; free some space and \
-                 restart the broker",
+                "the disk under {} is full: metadata cannot change until there is space",
                 self.path(self.metadata_dir)
             ),
         )
@@ -320,6 +380,10 @@ impl Node {
                 self.mark_if_saved(fx);
                 Ok(())
             }
+            Token::Reserve => {
+                self.reserve.on_io(&done, fx);
+                Ok(())
+            }
             Token::Remains | Token::Listing => Ok(()),
         }
     }
@@ -340,6 +404,7 @@ impl Node {
             }
             IoError::Failed(_) | IoError::NoSpace(_) => {
                 warn(format!("{path}/{file} cannot be written: {error}"), fx);
+                self.reserve.release(fx);
                 Ok(())
             }
         }
@@ -366,12 +431,12 @@ impl Node {
         for effect in inner.drain() {
             match effect {
                 quorum::Effect::Disk(op) => fx.push(Effect::Disk(op)),
-                quorum::Effect::Replay(entries) => self.controller.replay(&entries)?,
+                quorum::Effect::Replay(entries) => self.on_replay(&entries)?,
                 quorum::Effect::Elected(epoch) => self.on_elected(now, epoch, fx)?,
                 quorum::Effect::Committed(upto) => self.on_committed(now, upto, fx),
                 quorum::Effect::Note(text) => warn(text, fx),
                 quorum::Effect::Closed(end) => self.on_quorum_closed(end, fx),
-                quorum::Effect::DiskFailed(error) => self.on_disk_failed(&error, fx)?,
+                quorum::Effect::DiskFailed(error) => self.on_disk_failed(now, &error, fx)?,
                 quorum::Effect::Unusable(why) => {
                     let path = self.path(self.metadata_dir);
                     return Err(format!("{path}/{FOLDER} cannot be used: {why}"));
@@ -381,8 +446,16 @@ impl Node {
         Ok(())
     }
 
+    /// A log that is opened anew says much that is known.
+    fn on_replay(&mut self, entries: &[Entry]) -> Result<(), String> {
+        let known = self.controller.speculative().offset;
+        let news = entries.partition_point(|entry| entry.offset <= known);
+        if news == entries.len() { Ok(()) } else { self.controller.replay(&entries[news..]) }
+    }
+
     fn on_committed(&mut self, now: Now, upto: Offset, fx: &mut Fx<Effect>) {
         let answers = self.controller.commit(upto);
+        self.thaw(fx);
         self.tell_image(fx);
         for (reply, what) in answers {
             answer(reply, what, fx);
@@ -414,33 +487,6 @@ impl Node {
         }
         self.to_shards(&ToShard::Image(Arc::clone(&image)), fx);
         fx.push(Effect::Publish(image));
-    }
-
-    /// The metadata log cannot be written. A full disk is no reason to stop serving what is
-    /// there; anything else is.
-    fn on_disk_failed(&mut self, error: &IoError, fx: &mut Fx<Effect>) -> Result<(), String> {
-        let path = self.path(self.metadata_dir);
-        let full = matches!(error, IoError::NoSpace(_));
-        if !full || self.stage != Stage::Running {
-            return Err(format!(
-                "the metadata log in {path}/{FOLDER} cannot be written: {error}; see to the disk \
-                 and start again"
-            ));
-        }
-        note(
-            Level::Error,
-            format!(
-                "the metadata log in {path}/{FOLDER} cannot be written: {error}; topics and \
-                     configs cannot be changed until there is space and the broker was restarted"
-            ),
-            fx,
-        );
-        self.frozen = true;
-        let refusal = self.frozen_refusal();
-        for (reply, what) in self.controller.give_up(&refusal) {
-            answer(reply, what, fx);
-        }
-        Ok(())
     }
 
     pub(super) fn invariants(&self) {

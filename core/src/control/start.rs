@@ -1,6 +1,6 @@
 //! From the data directories' identities to serving clients.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use bytes::Bytes;
@@ -9,6 +9,7 @@ use dohle_wire::id::{LeaderEpoch, NodeId, Offset};
 use super::boot::Judged;
 use super::io::{Token, id};
 use super::node::{Node, Stage};
+use super::reserve::Reserve;
 use super::{ControlSettings, Effect, clean_stop, identity, note, warn};
 use crate::config::broker::BrokerConfig;
 use crate::config::topic::TopicConfig;
@@ -44,6 +45,7 @@ impl Node {
             dir: judged.metadata_dir,
             clean: judged.clean,
             recovery_point: judged.keeper.metadata_recovery_point(),
+            generation: 0,
             log: log_settings(config),
         });
         remove_marks(&judged.marks, fx);
@@ -66,6 +68,9 @@ impl Node {
             stage: Stage::Opening { writes, elected: None },
             failed_dirs: BTreeSet::new(),
             frozen: false,
+            retry_metadata: None,
+            full_dirs: BTreeMap::new(),
+            reserve: Reserve::new(judged.metadata_dir),
             round: None,
             next_round: Instant(0),
             deletion: None,
@@ -98,10 +103,31 @@ impl Node {
         epoch: LeaderEpoch,
         fx: &mut Fx<Effect>,
     ) -> Result<(), String> {
+        if self.stage == Stage::Running {
+            return self.lead_again(now, epoch, fx);
+        }
         if let Stage::Opening { elected, .. } = &mut self.stage {
             *elected = Some(epoch);
         }
         self.lead_if_elected(now, fx)
+    }
+
+    /// The metadata log was opened anew while the node serves.
+    fn lead_again(
+        &mut self,
+        now: Now,
+        epoch: LeaderEpoch,
+        fx: &mut Fx<Effect>,
+    ) -> Result<(), String> {
+        let soft = Soft::new(self.settings.seed, self.who.incarnation, epoch);
+        self.controller.begin(soft);
+        for dir in &self.failed_dirs {
+            if let Some(id) = self.who.directories.get(usize::from(*dir)) {
+                self.controller.fail_dir(*id);
+            }
+        }
+        self.drive(now, quorum::Input::Lead, fx)?;
+        self.flush(now, fx)
     }
 
     /// Appends the first records once the election is won and the node's identity durable.
@@ -184,6 +210,7 @@ impl Node {
         }
         self.stage = Stage::Running;
         self.schedule_round(now);
+        self.reserve.keep(fx);
         let id = self.settings.config.node_id;
         let text = format!("[node {id}] Transitioning from RECOVERY to RUNNING.");
         note(Level::Info, text, fx);
@@ -210,7 +237,7 @@ fn write_identities(identity: &identity::Identity, fx: &mut Fx<Effect>) -> usize
 
 /// The metadata log is kept by configs of its own (MetadataLogConfig).
 fn log_settings(config: &BrokerConfig) -> LogSettings {
-    let none = std::collections::BTreeMap::new();
+    let none = BTreeMap::new();
     let mut topic = TopicConfig::resolve(&none, &none, &none, config);
     topic.segment_ms = config.metadata_log_segment_ms;
     let mut log = LogSettings::from_topic(&topic, Mutants::default());

@@ -40,6 +40,12 @@ impl EpochCache {
         self.entries.first().map(|&(_, start)| start)
     }
 
+    /// Where the latest epoch began; 0 if none is known.
+    #[must_use]
+    pub fn latest_start(&self) -> Offset {
+        self.entries.last().map_or(Offset(0), |&(_, start)| start)
+    }
+
     /// The epoch in which `offset` was (or will be) written.
     #[must_use]
     pub fn epoch_at(&self, offset: Offset) -> Option<LeaderEpoch> {

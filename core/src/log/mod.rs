@@ -16,6 +16,7 @@ pub mod names;
 pub mod producer;
 mod read;
 pub mod recover;
+mod reopen;
 pub mod scan;
 pub mod segment;
 pub mod settings;
@@ -42,7 +43,7 @@ use self::store::{EPOCHS, Store};
 use self::tail::{Tail, TailBatch};
 use self::txn::TxnIndex;
 use crate::batch::CheckedBatch;
-use crate::disk::{DiskOp, FileIds, FilePath, IoDone, IoError, IoId, IoOk, What};
+use crate::disk::{DiskOp, FileIds, FilePath, IoDone, IoError, IoId, What};
 use crate::fx::Fx;
 use crate::mail::Refusal;
 use crate::time::{Deadline, Instant, Now};
@@ -60,6 +61,8 @@ pub struct Log {
     epochs: EpochCache,
     producers: ProducerTable,
     aborted: TxnIndex,
+    /// Between segments below, Kafka's cleaner may have taken records out.
+    gaps_upto: Offset,
     tail: Tail,
     unsynced_since: Option<Instant>,
     closing: bool,
@@ -85,6 +88,9 @@ pub enum LogProgress {
     Durable,
     /// The disk failed: the log must not be used any more.
     Failed(IoError),
+    /// The disk is full. What was being written is not there, all else is: the log has to be
+    /// opened anew, see [`Log::reopening`].
+    Full(IoError),
 }
 
 impl Log {
@@ -109,6 +115,7 @@ impl Log {
             epochs: EpochCache::default(),
             producers: ProducerTable::default(),
             aborted: TxnIndex::default(),
+            gaps_upto: Offset(0),
             tail: Tail::default(),
             unsynced_since: None,
             closing: false,
@@ -140,11 +147,12 @@ impl Log {
     }
 
     /// Recovery need not look below this offset (L10: never past what is durable, side files of
-    /// closed segments included).
+    /// closed segments and leader epochs included).
     #[must_use]
     pub fn recovery_point(&self) -> Offset {
         let unsealed = self.segments.iter().find(|segment| segment.unsealed > 0);
-        unsealed.map_or(self.durable, |segment| self.durable.min(segment.base))
+        let sealed = unsealed.map_or(self.durable, |segment| self.durable.min(segment.base));
+        self.store.epochs_unsaved.map_or(sealed, |from| sealed.min(from))
     }
 
     /// Leader epochs.
@@ -392,9 +400,14 @@ impl Log {
     /// Syncs when `flush.ms` has passed.
     pub fn tick<E: From<DiskOp>>(&mut self, now: Now, fx: &mut Fx<E>) {
         if self.deadline().is_some_and(|(at, _)| at <= now.mono) {
-            self.unsynced_since = None;
-            self.flush(fx);
+            self.flush_all(fx);
         }
+    }
+
+    /// Syncs what is not, whether a sync is under way already or not.
+    pub fn flush_all<E: From<DiskOp>>(&mut self, fx: &mut Fx<E>) {
+        self.unsynced_since = None;
+        self.flush(fx);
     }
 
     /// Takes in the end of one of its operations.
@@ -403,7 +416,13 @@ impl Log {
             return LogProgress::Nothing;
         }
         if let Err(error) = &done.result {
-            return LogProgress::Failed(error.clone());
+            return match (error, done.id.what) {
+                (IoError::NoSpace(_), What::Append | What::Side) => {
+                    LogProgress::Full(error.clone())
+                }
+                // A sync that found no space may have lost what it was to keep.
+                _ => LogProgress::Failed(error.clone()),
+            };
         }
         let progress = match done.id.what {
             What::Append => self.on_written(Offset(done.id.end)),
@@ -522,6 +541,7 @@ impl Log {
             return;
         }
         self.flush(fx);
+        self.reseal(fx);
         self.seal_active(fx);
     }
 
@@ -529,7 +549,7 @@ impl Log {
     #[must_use]
     pub fn is_closed(&self) -> bool {
         let sealed = self.segments.iter().all(|segment| segment.unsealed == 0);
-        self.closing && sealed && self.durable == self.end && !self.store.epochs_pending()
+        self.closing && sealed && self.durable == self.end && self.store.epochs_unsaved.is_none()
     }
 
     /// Gives back its files without a trace of state on disk changing.
@@ -559,11 +579,6 @@ fn patched_header(header: &BatchHeader, bytes: &Bytes) -> Bytes {
     dohle_wire::record::patch(&mut patched, header.base_offset, header.partition_leader_epoch)
         .expect("a checked batch has a whole header");
     patched.freeze()
-}
-
-/// What a completed operation carried, when it succeeded.
-pub(crate) fn succeeded(done: IoDone) -> Result<IoOk, String> {
-    done.result.map_err(|error| error.to_string())
 }
 
 /// Ids of a log's operations.

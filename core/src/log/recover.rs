@@ -33,8 +33,8 @@ use super::scan::{Scan, Scanned};
 use super::segment::Segment;
 use super::tail::Tail;
 use super::txn::TxnIndex;
-use super::{Log, LogSettings, io_id, snapshot, succeeded};
-use crate::disk::{DirEntry, DiskOp, FileId, FileIds, FilePath, IoDone, IoId, IoOk, What};
+use super::{EPOCHS, Log, LogSettings, io_id, snapshot};
+use crate::disk::{DirEntry, DiskOp, FileId, FileIds, FilePath, IoDone, IoError, IoId, IoOk, What};
 use crate::fx::Fx;
 use crate::mutant::Mutant;
 use crate::time::Now;
@@ -56,12 +56,23 @@ pub struct RecoveryPlan {
     pub recovery_point: Offset,
     /// What is known to have been durable of this very log: a log that ends below is damaged.
     pub durable: Offset,
-    /// Up to where Kafka has compacted the log, if it ever has.
-    pub cleaned: Option<Offset>,
+    /// Where segments may lie apart without anything being lost.
+    pub gaps: Gaps,
     /// What the checkpoint says the log starts at.
     pub log_start: Option<Offset>,
     /// The topic's settings.
     pub settings: LogSettings,
+}
+
+/// What took records out from between segments.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub enum Gaps {
+    /// Nothing did.
+    None,
+    /// Kafka's cleaner, as its checkpoint says up to here. It says so after the files are changed.
+    Cleaned(Offset),
+    /// Kafka's cleaner, up to here and no further.
+    Upto(Offset),
 }
 
 /// How far an opening has come.
@@ -73,6 +84,8 @@ pub enum Recovered {
     Done(Box<Log>, Option<String>),
     /// It cannot be opened; the reason is for the operator.
     Failed(String),
+    /// It cannot be opened while the disk is full; the reason is for the operator.
+    Full(String),
 }
 
 /// The opening of one log.
@@ -84,7 +97,12 @@ pub struct Recovery {
     pending: u32,
     files: Files,
     epochs: EpochCache,
-    has_epochs: bool,
+    /// What the file says; none if there is none that can be read.
+    epochs_saved: Option<EpochCache>,
+    /// Segments behind the end were removed.
+    removed: bool,
+    /// The leader epochs found no space.
+    epochs_starved: bool,
     /// The folder itself says where the log starts.
     says_start: bool,
     producers: ProducerTable,
@@ -100,6 +118,12 @@ pub struct Recovery {
 /// The files that make up a segment.
 const SEGMENT_FILES: [FileKind; 4] =
     [FileKind::Log, FileKind::Index, FileKind::TimeIndex, FileKind::TxnIndex];
+
+/// Argument of operations that write no index of a segment. Those have the segment's base offset,
+/// and the leader epochs [`EPOCHS`].
+const NO_INDEX: i64 = -9;
+
+const GAPS_ANYWHERE: Gaps = Gaps::Upto(Offset(i64::MAX));
 
 /// What is being waited for.
 #[derive(Clone, Debug)]
@@ -136,7 +160,9 @@ impl Recovery {
             pending: 0,
             files: Files::default(),
             epochs: EpochCache::default(),
-            has_epochs: false,
+            epochs_saved: None,
+            removed: false,
+            epochs_starved: false,
             says_start: false,
             producers: ProducerTable::default(),
             aborted: TxnIndex::default(),
@@ -154,6 +180,15 @@ impl Recovery {
         let path = self.plan.folder.clone();
         self.step = Step::List;
         self.ask(fx, |id| DiskOp::List { id, path });
+    }
+
+    /// Begins anew; ends of operations of this opening mean nothing to the other.
+    #[must_use]
+    pub fn again<E: From<DiskOp>>(&self, fx: &mut Fx<E>) -> Self {
+        let generation = self.plan.generation + 1;
+        // What said that the cleaner was at work is swept away.
+        let gaps = if self.files.has_deleted { GAPS_ANYWHERE } else { self.plan.gaps };
+        Self::begin(RecoveryPlan { generation, gaps, ..self.plan.clone() }, fx)
     }
 
     /// The log's folder.
@@ -174,11 +209,21 @@ impl Recovery {
             return Recovered::Working;
         }
         self.pending -= 1;
-        match succeeded(done) {
-            Err(why) => Recovered::Failed(format!("{}: {why}", self.plan.folder.path)),
+        let sealing = matches!(self.step, Step::Seal);
+        match done.result {
+            Err(IoError::NoSpace(_)) if sealing && done.id.end != NO_INDEX => {
+                self.starve(done.id.end);
+                self.outcome(Ok(()))
+            }
+            Err(IoError::NoSpace(why)) => Recovered::Full(self.told(&why)),
+            Err(IoError::Failed(why)) => Recovered::Failed(self.told(&why)),
             Ok(_) if self.pending > 0 => Recovered::Working,
             Ok(answer) => self.on_answer(now, answer, ids, fx),
         }
+    }
+
+    fn told(&self, why: &str) -> String {
+        format!("{}: {why}", self.plan.folder.path)
     }
 
     fn on_answer<E: From<DiskOp>>(
@@ -229,7 +274,7 @@ impl Recovery {
 
     fn outcome(&mut self, outcome: Result<(), String>) -> Recovered {
         match outcome {
-            Err(why) => Recovered::Failed(format!("{}: {why}", self.plan.folder.path)),
+            Err(why) => Recovered::Failed(self.told(&why)),
             Ok(()) if self.pending > 0 => Recovered::Working,
             Ok(()) => Recovered::Done(Box::new(self.finish()), self.note.take()),
         }
@@ -237,8 +282,17 @@ impl Recovery {
 
     /// Emits an operation whose end the next step waits for.
     fn ask<E: From<DiskOp>>(&mut self, fx: &mut Fx<E>, op: impl FnOnce(IoId) -> DiskOp) {
+        self.ask_about(NO_INDEX, fx, op);
+    }
+
+    fn ask_about<E: From<DiskOp>>(
+        &mut self,
+        what: i64,
+        fx: &mut Fx<E>,
+        op: impl FnOnce(IoId) -> DiskOp,
+    ) {
         self.pending += 1;
-        let id = io_id(self.plan.owner, self.plan.generation, What::Recover, 0);
+        let id = io_id(self.plan.owner, self.plan.generation, What::Recover, what);
         fx.push(E::from(op(id)));
     }
 
@@ -321,10 +375,12 @@ impl Recovery {
         text: Option<Bytes>,
         fx: &mut Fx<E>,
     ) -> Result<(), String> {
-        self.has_epochs = text.is_some();
         let text = text.map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
         match text.as_deref().map(EpochCache::parse) {
-            Some(Some(epochs)) => self.epochs = epochs,
+            Some(Some(epochs)) => {
+                self.epochs_saved = Some(epochs.clone());
+                self.epochs = epochs;
+            }
             // Without epochs that can be trusted, the log itself has to tell them.
             Some(None) => self.plan.clean = false,
             None if self.files.segments.is_empty() => {}

@@ -33,6 +33,8 @@ pub struct Segment {
     pub(super) syncing: Option<Offset>,
     /// Side files (indexes, snapshot) of a roll that are still being written.
     pub(super) unsealed: u8,
+    /// Its indexes found no space: nobody is writing them.
+    pub(super) starved: bool,
 }
 
 impl Segment {
@@ -52,6 +54,7 @@ impl Segment {
             synced: base,
             syncing: None,
             unsealed: 0,
+            starved: false,
         }
     }
 

@@ -19,14 +19,16 @@ pub(super) const START: i64 = -3;
 /// Where a log lives.
 #[derive(Clone, Debug)]
 pub(super) struct Store {
-    owner: u32,
+    pub(super) owner: u32,
     pub(super) generation: u32,
     pub(super) folder: FilePath,
-    topic_id: TopicId,
+    pub(super) topic_id: TopicId,
     /// `partition.metadata` is there.
     pub(super) on_disk: bool,
     /// The leader epochs' file is there or on its way.
     pub(super) epochs_on_disk: bool,
+    /// The file may not say which epoch wrote what lies at or past this offset.
+    pub(super) epochs_unsaved: Option<Offset>,
     epochs_put: Put,
     start_put: Put,
     /// Segments below the log start, to be removed once that start is durable.
@@ -50,6 +52,7 @@ impl Store {
             topic_id,
             on_disk: false,
             epochs_on_disk: false,
+            epochs_unsaved: None,
             epochs_put: Put::Idle,
             start_put: Put::Idle,
             doomed: Vec::new(),
@@ -87,6 +90,7 @@ impl Store {
 
     pub(super) fn put_epochs<E: From<DiskOp>>(&mut self, epochs: &EpochCache, fx: &mut Fx<E>) {
         self.epochs_on_disk = true;
+        self.epochs_unsaved.get_or_insert(epochs.latest_start());
         if self.epochs_put != Put::Idle {
             self.epochs_put = Put::Again;
             return;
@@ -100,8 +104,9 @@ impl Store {
         let again = self.epochs_put == Put::Again;
         self.epochs_put = Put::Idle;
         if again {
-            self.put_epochs(epochs, fx);
+            return self.put_epochs(epochs, fx);
         }
+        self.epochs_unsaved = None;
     }
 
     pub(super) fn epochs_pending(&self) -> bool {

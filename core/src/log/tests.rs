@@ -11,8 +11,9 @@ use dohle_wire::id::{LeaderEpoch, Offset, ProducerEpoch, ProducerId, Sequence, T
 use dohle_wire::record::{BatchBuilder, BatchHeader, NoCodecs, RawBatch, split_batches};
 
 use super::producer::Verdict;
-use super::recover::{Recovered, Recovery, RecoveryPlan};
+use super::recover::{Gaps, Recovered, Recovery, RecoveryPlan};
 use super::*;
+use crate::disk::IoOk;
 use crate::memory_disk::MemoryDisk;
 use crate::mutant::Mutants;
 
@@ -214,7 +215,7 @@ fn plan(
         clean,
         recovery_point,
         durable: recovery_point,
-        cleaned: None,
+        gaps: Gaps::None,
         log_start,
         settings: settings.clone(),
     }
@@ -230,7 +231,7 @@ fn recover(disk: &mut MemoryDisk, files: &mut FileIds, plan: RecoveryPlan) -> Re
             match recovery.step(NOW, done, files, &mut fx) {
                 Recovered::Working => {}
                 Recovered::Done(log, _) => return Ok(*log),
-                Recovered::Failed(why) => return Err(why),
+                Recovered::Failed(why) | Recovered::Full(why) => return Err(why),
             }
         }
     }

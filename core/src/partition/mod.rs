@@ -27,6 +27,7 @@ use crate::config::topic::TopicConfig;
 use crate::disk::{DiskOp, IoDone};
 use crate::fx::Fx;
 use crate::image::PartitionImage;
+use crate::log::recover::RecoveryPlan;
 use crate::log::{Log, LogProgress, LogSettings};
 use crate::mail::{Answer, PartitionId, ReplyTo, SessionId};
 use crate::mutant::Mutants;
@@ -65,6 +66,9 @@ pub enum Effect {
     /// The data directory `dir` failed under the partition.
     #[allow(missing_docs, reason = "the text names them")]
     Failed { dir: u16, why: String },
+    /// The log found no space for a write and has to be opened anew; `owner` is the log's slot.
+    #[allow(missing_docs, reason = "the text names them")]
+    Full { owner: u32, why: String },
 }
 
 impl From<DiskOp> for Effect {
@@ -187,6 +191,9 @@ impl Partition {
                 let dir = self.log.folder().dir;
                 fx.push(Effect::Failed { dir, why: error.to_string() });
             }
+            LogProgress::Full(error) => {
+                fx.push(Effect::Full { owner: done.id.owner, why: error.to_string() });
+            }
         }
     }
 
@@ -214,6 +221,22 @@ impl Partition {
     /// It no longer does.
     pub fn unwatch(&mut self, watcher: Watcher) {
         self.watchers.retain(|known| *known != watcher);
+    }
+
+    /// What it takes to open the log anew, and what for. The partition has to be abandoned.
+    #[must_use]
+    pub fn reopening(&self) -> (RecoveryPlan, Arc<TopicConfig>, Arc<PartitionImage>) {
+        (self.log.reopening(), Arc::clone(&self.config), Arc::clone(&self.state))
+    }
+
+    /// Makes durable what is written, and what comes until that is done.
+    pub fn flush(&mut self, fx: &mut Fx<Effect>) {
+        self.log.flush_all(fx);
+    }
+
+    /// There is space again: what found none is written.
+    pub fn on_space(&mut self, fx: &mut Fx<Effect>) {
+        self.log.reseal(fx);
     }
 
     /// The partition is no more, or out of reach: nobody shall wait for it.

@@ -17,8 +17,8 @@
 //! * The high watermark never falls (Q6) and passes nothing before the leader's first record of
 //!   its own epoch (Q12).
 //!
-//! A failed write or sync is not tried again: the machine fails as a whole, and only a new start
-//! looks at the log again.
+//! A failed write or sync is not tried again: the machine fails as a whole, and only a new one
+//! looks at the log again ([`Quorum::anew`]).
 //!
 //! Must never know: what the records mean, who waits for them.
 
@@ -31,7 +31,7 @@ mod tests;
 use dohle_wire::id::{LeaderEpoch, NodeId, Offset};
 
 use self::batches::{BATCH_BYTES_MAX, Entry, EntryKind, leader_change_batch};
-use self::opening::Opening;
+use self::opening::{Opening, Trouble};
 use self::state_file::{StoredState, StoredVoters};
 use crate::batch::CheckedBatch;
 use crate::disk::{DiskOp, FileIds, FilePath, IoDone, IoError, IoId, What};
@@ -59,6 +59,8 @@ pub struct QuorumSettings {
     pub clean: bool,
     /// Everything below was once known to be durable.
     pub recovery_point: Offset,
+    /// How often the log was opened before in this run of the process.
+    pub generation: u32,
     /// How the log is kept.
     pub log: LogSettings,
 }
@@ -140,6 +142,16 @@ impl Quorum {
         settings.log.flush_messages = i64::MAX;
         let role = Role::Opening(Box::new(Opening::new()));
         Self { settings, role, epoch: LeaderEpoch(0), high_watermark: None }
+    }
+
+    /// A quorum that looks at the disk again, after this one failed.
+    #[must_use]
+    pub fn anew(&self, recovery_point: Offset) -> Self {
+        assert!(matches!(self.role, Role::Failed), "a quorum that works is not begun anew");
+        let generation = self.settings.generation + 1;
+        let (clean, log) = (false, self.settings.log.clone());
+        let QuorumSettings { node, dir, .. } = self.settings;
+        Self::new(QuorumSettings { node, dir, clean, recovery_point, generation, log })
     }
 
     /// The epoch that this node leads, if it does.
@@ -244,7 +256,8 @@ impl Quorum {
         match opening.step(now, done, &self.settings, files, fx) {
             Ok(None) => {}
             Ok(Some(opened)) => self.stand(opened.log, opened.state, fx),
-            Err(why) => self.unusable(why, fx),
+            Err(Trouble::Disk(error)) => self.disk_failed(error, fx),
+            Err(Trouble::Unusable(why)) => self.unusable(why, fx),
         }
     }
 
@@ -271,6 +284,9 @@ impl Quorum {
     }
 
     fn on_candidate_io(&mut self, done: IoDone, fx: &mut Fx<Effect>) {
+        if done.id.owner == LOG_OWNER && done.id.generation != self.settings.generation {
+            return;
+        }
         if let Err(error) = done.result {
             return self.disk_failed(error, fx);
         }
@@ -302,7 +318,9 @@ impl Quorum {
                 log.flush(fx);
                 self.advance(start, durable, fx);
             }
-            LogProgress::Failed(error) => return self.disk_failed(error, fx),
+            LogProgress::Failed(error) | LogProgress::Full(error) => {
+                return self.disk_failed(error, fx);
+            }
         }
         if closing {
             self.close_if_done(fx);
@@ -341,6 +359,9 @@ impl Quorum {
     }
 
     fn disk_failed(&mut self, error: IoError, fx: &mut Fx<Effect>) {
+        if let Some(log) = self.log() {
+            log.release(fx);
+        }
         self.role = Role::Failed;
         fx.push(Effect::DiskFailed(error));
     }

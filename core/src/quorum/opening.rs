@@ -7,10 +7,10 @@ use dohle_wire::record::RawBatch;
 use super::batches::{self, Entry, EntryKind};
 use super::state_file::{StoredState, StoredVoters};
 use super::{Effect, FOLDER, LOG_OWNER, OWNER, QuorumSettings, state_path};
-use crate::disk::{DiskOp, FileIds, FilePath, IoDone, IoId, IoOk, What};
+use crate::disk::{DiskOp, FileIds, FilePath, IoDone, IoError, IoId, IoOk, What};
 use crate::fx::Fx;
 use crate::log::Log;
-use crate::log::recover::{Recovered, Recovery, RecoveryPlan};
+use crate::log::recover::{Gaps, Recovered, Recovery, RecoveryPlan};
 use crate::log::scan::{Scan, Scanned};
 use crate::time::Now;
 
@@ -42,7 +42,22 @@ pub(super) struct Opened {
 }
 
 /// Either more has to come from the disk, or the result.
-type Progress = Result<Option<Opened>, String>;
+type Progress = Result<Option<Opened>, Trouble>;
+
+/// Why it comes to nothing.
+#[derive(Debug)]
+pub(super) enum Trouble {
+    /// The disk is full.
+    Disk(IoError),
+    /// What is there cannot be used; the reason is for the operator.
+    Unusable(String),
+}
+
+impl From<String> for Trouble {
+    fn from(why: String) -> Self {
+        Self::Unusable(why)
+    }
+}
 
 impl Opening {
     pub(super) fn new() -> Self {
@@ -90,14 +105,14 @@ impl Opening {
         self.state = content.map(|bytes| stored(&bytes, settings.node)).transpose()?;
         let plan = RecoveryPlan {
             owner: LOG_OWNER,
-            generation: 0,
+            generation: settings.generation,
             folder: FilePath::new(settings.dir, FOLDER),
             topic_id: TopicId(Uuid::METADATA_TOPIC),
             clean: settings.clean,
             recovery_point: settings.recovery_point,
             // What is missing is judged below, where the reason can be told better.
             durable: Offset(0),
-            cleaned: None,
+            gaps: Gaps::None,
             log_start: None,
             settings: settings.log.clone(),
         };
@@ -119,7 +134,8 @@ impl Opening {
                 self.step = Step::Recovering(recovery);
                 Ok(None)
             }
-            Recovered::Failed(why) => Err(why),
+            Recovered::Failed(why) => Err(Trouble::Unusable(why)),
+            Recovered::Full(why) => Err(Trouble::Disk(IoError::NoSpace(why))),
             Recovered::Done(log, note) => {
                 if let Some(note) = note {
                     fx.push(Effect::Note(note));
@@ -187,9 +203,8 @@ impl Opening {
                 }
                 Scanned::Damaged { position, why } => {
                     let base = log.segments()[at].base;
-                    return Err(format!(
-                        "the segment at offset {base} is damaged at byte {position}: {why}"
-                    ));
+                    let at = format!("the segment at offset {base} is damaged at byte {position}");
+                    return Err(Trouble::Unusable(format!("{at}: {why}")));
                 }
                 Scanned::End => {
                     hand_over(entries, fx);

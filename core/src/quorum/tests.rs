@@ -28,7 +28,14 @@ fn settings() -> QuorumSettings {
     let none = std::collections::BTreeMap::new();
     let config = TopicConfig::resolve(&none, &none, &none, &Default::default());
     let log = LogSettings::from_topic(&config, Mutants::default());
-    QuorumSettings { node: NODE, dir: 0, clean: false, recovery_point: Offset(0), log }
+    QuorumSettings {
+        node: NODE,
+        dir: 0,
+        clean: false,
+        recovery_point: Offset(0),
+        generation: 0,
+        log,
+    }
 }
 
 impl Bench {

@@ -14,12 +14,14 @@ use crate::mutant::{Mutant, Mutants};
 /// Coordinators by the slot of their partition.
 #[derive(Clone, Debug)]
 pub(super) struct Ledgers {
-    settings: Arc<GroupSettings>,
+    pub(super) settings: Arc<GroupSettings>,
     seed: u64,
-    topics: Arc<Topics>,
-    own: Arc<OwnSettings>,
-    held: BTreeMap<u32, Ledger>,
-    deadlines: Deadlines,
+    pub(super) topics: Arc<Topics>,
+    pub(super) own: Arc<OwnSettings>,
+    pub(super) held: BTreeMap<u32, Ledger>,
+    /// How many coordinators have begun: none of them draws what another one drew.
+    begun: u32,
+    pub(super) deadlines: Deadlines,
     inner: Fx<coordinator::Effect>,
 }
 
@@ -31,6 +33,7 @@ impl Ledgers {
             topics: Arc::default(),
             own: Arc::default(),
             held: BTreeMap::new(),
+            begun: 0,
             deadlines: Deadlines::default(),
             inner: Fx::new(),
         }
@@ -63,14 +66,16 @@ impl Shard {
         let name = &partition.log().folder().path;
         let coordinates = name.rsplit_once('-').is_some_and(|(topic, _)| topic == OFFSETS_TOPIC);
         match (coordinates && partition.leads(), self.ledgers.held.contains_key(&slot)) {
-            (true, false) => self.begin_ledger(now, slot, 0, fx),
+            (true, false) => self.begin_ledger(now, slot, fx),
             (false, true) => self.end_ledger(slot, ErrorCode::NotCoordinator, fx),
             (true, true) | (false, false) => {}
         }
     }
 
-    fn begin_ledger(&mut self, now: Now, slot: u32, generation: u32, fx: &mut Fx<Effect>) {
+    fn begin_ledger(&mut self, now: Now, slot: u32, fx: &mut Fx<Effect>) {
         let Some(partition) = self.slots.get(slot).and_then(Slot::open) else { return };
+        self.ledgers.begun += 1;
+        let generation = self.ledgers.begun;
         let seed = self.ledgers.seed_of(slot, generation);
         let settings = &self.ledgers.settings;
         let (mut ledger, loaded) = Ledger::begin(slot, generation, settings, seed, partition, fx);
@@ -212,7 +217,16 @@ impl Shard {
         }
     }
 
-    fn step_ledger(&mut self, now: Now, slot: u32, input: coordinator::Input, fx: &mut Fx<Effect>) {
+    pub(super) fn step_ledger(
+        &mut self,
+        now: Now,
+        slot: u32,
+        input: coordinator::Input,
+        fx: &mut Fx<Effect>,
+    ) {
+        if self.is_full(slot) {
+            return self.step_silently(now, slot, input, fx);
+        }
         let Some(ledger) = self.ledgers.held.get_mut(&slot) else { return };
         let mut effects = std::mem::take(&mut self.ledgers.inner);
         ledger.coordinator.step(now, input, &mut effects);
@@ -282,6 +296,10 @@ impl Shard {
         };
         self.files = files;
         self.slots.look_at(slot);
+        if appended.is_ok() {
+            let bytes = batches.iter().map(|batch| batch.bytes().len() as u64).sum();
+            self.note_unflushed(slot, bytes, &mut inner, fx);
+        }
         self.carry_out(now, inner, fx);
         appended
     }
@@ -290,9 +308,8 @@ impl Shard {
     fn begin_again(&mut self, now: Now, slot: u32, why: &Refusal, fx: &mut Fx<Effect>) {
         let reason = why.message.clone().unwrap_or_else(|| format!("{:?}", why.code));
         note(Level::Error, format!("records of groups cannot be appended: {reason}"), fx);
-        let generation = self.ledgers.get(slot).map_or(0, |ledger| ledger.generation() + 1);
         self.end_ledger(slot, ErrorCode::NotCoordinator, fx);
-        self.begin_ledger(now, slot, generation, fx);
+        self.begin_ledger(now, slot, fx);
     }
 
     /// Lets the answers go that wait for nothing any more.

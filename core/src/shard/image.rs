@@ -7,8 +7,11 @@ use super::*;
 use crate::disk::FilePath;
 use crate::image::{PartitionImage, TopicImage};
 use crate::log::LogSettings;
-use crate::log::recover::{Recovery, RecoveryPlan, aside_name};
+use crate::log::recover::{Gaps, Recovery, RecoveryPlan, aside_name};
 use crate::node::shard_of;
+
+/// Generation of the operations that delete a log; no log gets that far.
+const DELETION: u32 = u32::MAX;
 
 impl Shard {
     pub(super) fn on_image(&mut self, now: Now, image: Arc<Image>, fx: &mut Fx<Effect>) {
@@ -76,7 +79,7 @@ impl Shard {
         let mut inner = std::mem::take(&mut self.inner);
         match slot.and_then(|slot| self.slots.get_mut(slot)) {
             Some(Slot::Open(partition)) => partition.on_image(&topic.config, state, &mut inner),
-            Some(Slot::Opening(opening)) => {
+            Some(Slot::Opening(opening) | Slot::Starved(opening)) => {
                 opening.config = Arc::clone(&topic.config);
                 opening.state = Arc::clone(state);
             }
@@ -111,7 +114,7 @@ impl Shard {
             recovery_point: durable.unwrap_or(named),
             // What Kafka's file says by name is sure to be of this topic after a clean stop only.
             durable: durable.max(checkpoints.clean.then_some(named)).unwrap_or(Offset(0)),
-            cleaned: checkpoints.cleaned.get(&name).copied(),
+            gaps: checkpoints.cleaned.get(&name).map_or(Gaps::None, |at| Gaps::Cleaned(*at)),
             log_start: checkpoints.log_starts.get(&name).copied(),
             folder: FilePath::new(dir, name),
             topic_id: topic.id,
@@ -159,24 +162,26 @@ impl Shard {
                         partition::Effect::Readable { watchers, bytes } => {
                             self.watches.on_readable(&watchers, bytes, fx);
                         }
-                        partition::Effect::Failed { .. } => {}
+                        partition::Effect::Failed { .. } | partition::Effect::Full { .. } => {}
                     }
                 }
                 self.inner = inner;
                 (partition.id(), folder)
             }
-            Slot::Opening(opening) => (opening.id, opening.recovery.folder().clone()),
+            Slot::Opening(opening) | Slot::Starved(opening) => {
+                (opening.id, opening.recovery.folder().clone())
+            }
             Slot::Failed(_) | Slot::Deleting(_) => return,
         };
         let to = FilePath::new(from.dir, aside_name(&from.path, id.topic, "delete"));
-        let io = IoId { owner: slot, generation: 2, what: What::Side, end: 0 };
+        let io = IoId { owner: slot, generation: DELETION, what: What::Side, end: 0 };
         fx.push(Effect::Disk(DiskOp::Rename { id: io, from, to: to.clone() }));
         self.slots.insert(slot, Slot::Deleting(Gone { folder: to }));
     }
 
     /// The folder of a deleted partition was renamed, then removed.
     pub(super) fn on_deleted(&mut self, slot: u32, done: &IoDone, fx: &mut Fx<Effect>) {
-        if done.id.generation != 2 {
+        if done.id.generation != DELETION {
             return;
         }
         let Some(Slot::Deleting(gone)) = self.slots.get(slot) else { return };

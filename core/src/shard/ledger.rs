@@ -40,7 +40,7 @@ const BATCH_MOST: usize = 1 << 30;
 #[derive(Clone, Debug)]
 pub(super) struct Ledger {
     slot: u32,
-    /// Counts the times that it began; ends of reads of an earlier time mean nothing.
+    /// Counts the coordinators of the shard; ends of reads of an earlier one mean nothing.
     generation: u32,
     pub(super) coordinator: GroupCoordinator,
     loading: Option<Loading>,
@@ -94,11 +94,6 @@ impl Ledger {
         };
         let loaded = ledger.read_on(partition, fx);
         (ledger, loaded)
-    }
-
-    /// How often it began.
-    pub(super) fn generation(&self) -> u32 {
-        self.generation
     }
 
     /// Whether the log is still being read.

@@ -82,6 +82,10 @@ impl Shard {
                 }
                 self.serve(now, slot, *log, inner, fx);
             }
+            Recovered::Full(why) => {
+                self.carry_out(now, inner, fx);
+                self.on_starved(now, slot, &why, fx);
+            }
             Recovered::Failed(why) => {
                 self.carry_out(now, inner, fx);
                 note(Level::Error, why, fx);
@@ -121,10 +125,12 @@ impl Shard {
         self.unpark(now, fx);
     }
 
-    fn set_failed(&mut self, slot: u32) {
+    pub(super) fn set_failed(&mut self, slot: u32) {
         let gone = match self.slots.remove(slot) {
             Some(Slot::Open(p)) => Gone { folder: p.log().folder().clone() },
-            Some(Slot::Opening(o)) => Gone { folder: o.recovery.folder().clone() },
+            Some(Slot::Opening(o) | Slot::Starved(o)) => {
+                Gone { folder: o.recovery.folder().clone() }
+            }
             Some(Slot::Failed(gone) | Slot::Deleting(gone)) => gone,
             None => return,
         };
@@ -193,6 +199,7 @@ impl Shard {
         for partition in self.slots.open_mut() {
             partition.close(&mut inner);
         }
+        self.leave_starved(fx);
         self.unsettled = self.slots.iter().map(|(slot, _)| slot).collect();
         self.carry_out(now, inner, fx);
     }
@@ -222,6 +229,7 @@ impl Shard {
             ToShard::Start(_)
             | ToShard::Image(_)
             | ToShard::Unwatch { .. }
+            | ToShard::DirFull { .. }
             | ToShard::Checkpoint
             | ToShard::Stop => {}
         }
@@ -249,10 +257,10 @@ fn is_doomed(name: &str) -> bool {
     unique.is_some_and(|(_, id)| id.len() == 32 && id.bytes().all(|byte| byte.is_ascii_hexdigit()))
 }
 
-fn dir_of(slot: &Slot) -> u16 {
+pub(super) fn dir_of(slot: &Slot) -> u16 {
     match slot {
         Slot::Open(partition) => partition.log().folder().dir,
-        Slot::Opening(opening) => opening.recovery.folder().dir,
+        Slot::Opening(opening) | Slot::Starved(opening) => opening.recovery.folder().dir,
         Slot::Failed(gone) | Slot::Deleting(gone) => gone.folder.dir,
     }
 }

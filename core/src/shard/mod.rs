@@ -12,16 +12,19 @@
 //! Must never know: connections, wire versions, the metadata log.
 
 mod deadlines;
+mod full;
 mod groups;
 mod image;
 mod ledger;
 mod lifecycle;
 mod reads;
+mod silent;
 mod slot;
 mod slots;
 #[cfg(test)]
 mod tests;
 mod undecided;
+mod unflushed;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -30,11 +33,13 @@ use dohle_wire::error::ErrorCode;
 use dohle_wire::id::{NodeId, Offset};
 use dohle_wire::record::Codecs;
 
+use self::full::FullDirs;
 use self::groups::Ledgers;
 use self::ledger::Ledger;
 use self::reads::{Reads, Watches};
 use self::slot::Slot;
 use self::slots::Slots;
+use self::unflushed::Unflushed;
 use crate::config::broker::BrokerConfig;
 use crate::disk::{DiskOp, FileIds, IoDone, IoId, What};
 use crate::fx::Fx;
@@ -116,6 +121,8 @@ pub struct Shard {
     ledgers: Ledgers,
     inner: Fx<partition::Effect>,
     failed_dirs: Vec<u16>,
+    full_dirs: FullDirs,
+    unflushed: Unflushed,
     /// Listings of data directories and moves that have to end before the shard is ready.
     sweeping: u32,
     announced: bool,
@@ -149,6 +156,7 @@ impl Shard {
     ) -> Self {
         Self {
             ledgers: Ledgers::new(&config, seed),
+            unflushed: Unflushed::new(&config, shards),
             id,
             shards,
             config,
@@ -165,6 +173,7 @@ impl Shard {
             watches: Watches::default(),
             inner: Fx::new(),
             failed_dirs: Vec::new(),
+            full_dirs: FullDirs::default(),
             sweeping: 0,
             announced: false,
             stopping: Stopping::No,
@@ -200,7 +209,8 @@ impl Shard {
     #[must_use]
     pub fn deadline(&self) -> Deadline {
         let expiry = self.next_expiry.map(|at| (at, "producer.id.expiration.ms"));
-        earlier(earlier(expiry, self.slots.deadline()), self.ledgers.deadline())
+        let logs = earlier(self.slots.deadline(), self.full_dirs.deadline());
+        earlier(earlier(expiry, logs), self.ledgers.deadline())
     }
 
     /// Asserts what must always hold and can be seen at once.
@@ -241,6 +251,7 @@ impl Shard {
             }
             ToShard::ListGroups { reply } => self.on_list_groups(reply, fx),
             ToShard::LogSizes { reply } => self.on_log_sizes(reply, fx),
+            ToShard::DirFull { dir, why } => self.begin_full(now, dir, &why, fx),
             ToShard::Checkpoint => self.report_checkpoint(fx),
             ToShard::Stop => self.on_stop(now, fx),
         }
@@ -262,6 +273,7 @@ impl Shard {
             ToShard::Start(_)
             | ToShard::Image(_)
             | ToShard::Unwatch { .. }
+            | ToShard::DirFull { .. }
             | ToShard::ListGroups { .. }
             | ToShard::LogSizes { .. }
             | ToShard::Checkpoint
@@ -308,14 +320,16 @@ impl Shard {
     fn on_produce(&mut self, now: Now, produce: &crate::mail::Produce, fx: &mut Fx<Effect>) {
         let mut files = self.files.clone();
         let mut inner = std::mem::take(&mut self.inner);
-        match self.open_mut(&produce.partition) {
+        match self.writable(&produce.partition) {
             Ok((slot, partition)) => {
+                let before = partition.log().end();
                 partition.on_produce(now, produce, &mut files, &mut inner);
+                let grown = partition.log().end() > before;
                 self.slots.look_at(slot);
+                let bytes = if grown { produce.batch.bytes().len() as u64 } else { 0 };
+                self.note_unflushed(slot, bytes, &mut inner, fx);
             }
-            Err(code) => {
-                answer_to(produce.reply, Answer::Produced(Err(code.into())), fx);
-            }
+            Err(refusal) => answer_to(produce.reply, Answer::Produced(Err(refusal)), fx),
         }
         self.files = files;
         self.next_expiry.get_or_insert(now.mono.plus_ms(EXPIRY_INTERVAL_MS));
@@ -341,7 +355,7 @@ impl Shard {
 
     /// Passes on what a partition wants done, and gives the buffer back.
     fn carry_out(&mut self, now: Now, mut inner: Fx<partition::Effect>, fx: &mut Fx<Effect>) {
-        let mut failed = None;
+        let (mut failed, mut full) = (None, None);
         for effect in inner.drain() {
             match effect {
                 partition::Effect::Disk(op) => fx.push(Effect::Disk(op)),
@@ -350,17 +364,21 @@ impl Shard {
                     self.watches.on_readable(&watchers, bytes, fx);
                 }
                 partition::Effect::Failed { dir, why } => failed = Some((dir, why)),
+                partition::Effect::Full { owner, why } => full = Some((owner, why)),
             }
         }
         self.inner = inner;
         if let Some((dir, why)) = failed {
             self.on_dir_failed(now, dir, &why, fx);
         }
+        if let Some((slot, why)) = full {
+            self.on_full(now, slot, &why, fx);
+        }
     }
 
     fn on_io(&mut self, now: Now, done: IoDone, fx: &mut Fx<Effect>) {
         if done.id.owner == IoId::UNIT {
-            return self.on_sweep(now, done, fx);
+            return self.on_unit_io(now, done, fx);
         }
         match done.id.what {
             What::Locate => return self.on_located(now, done, fx),
@@ -376,7 +394,7 @@ impl Shard {
             }
             Some(Slot::Opening(_)) => return self.on_recovery(now, slot, done, inner, fx),
             Some(Slot::Deleting(_)) => self.on_deleted(slot, &done, fx),
-            Some(Slot::Failed(_)) | None => {}
+            Some(Slot::Starved(_) | Slot::Failed(_)) | None => {}
         }
         self.carry_out(now, inner, fx);
         self.settle_ledger(slot, fx);
@@ -399,7 +417,16 @@ impl Shard {
             self.next_expiry = Some(now.mono.plus_ms(EXPIRY_INTERVAL_MS));
         }
         self.carry_out(now, inner, fx);
+        self.probe(now, fx);
         self.tick_ledgers(now, fx);
+    }
+
+    fn on_unit_io(&mut self, now: Now, done: IoDone, fx: &mut Fx<Effect>) {
+        if full::is_probe(&done) {
+            self.on_probed(now, done, fx);
+        } else {
+            self.on_sweep(now, done, fx);
+        }
     }
 
     fn local(&self) -> NodeId {

@@ -17,6 +17,8 @@ pub(super) enum Slot {
     Opening(Box<Opening>),
     /// It serves.
     Open(Box<Partition>),
+    /// Its log cannot be opened while the disk is full.
+    Starved(Box<Opening>),
     /// Its disk or its log is broken.
     Failed(Gone),
     /// Its topic was deleted; the folder is on its way out.
@@ -43,14 +45,14 @@ impl Slot {
     pub(super) fn open(&self) -> Option<&Partition> {
         match self {
             Self::Open(partition) => Some(partition),
-            Self::Opening(_) | Self::Failed(_) | Self::Deleting(_) => None,
+            Self::Opening(_) | Self::Starved(_) | Self::Failed(_) | Self::Deleting(_) => None,
         }
     }
 
     pub(super) fn open_mut(&mut self) -> Option<&mut Partition> {
         match self {
             Self::Open(partition) => Some(partition),
-            Self::Opening(_) | Self::Failed(_) | Self::Deleting(_) => None,
+            Self::Opening(_) | Self::Starved(_) | Self::Failed(_) | Self::Deleting(_) => None,
         }
     }
 
@@ -63,14 +65,14 @@ impl Slot {
         match self {
             Self::Open(partition) => partition.is_closed(),
             Self::Opening(_) => false,
-            Self::Failed(_) | Self::Deleting(_) => true,
+            Self::Starved(_) | Self::Failed(_) | Self::Deleting(_) => true,
         }
     }
 
     /// The partition, if it serves.
     ///
     /// # Errors
-    /// KAFKA_STORAGE_ERROR when its disk failed, LEADER_NOT_AVAILABLE while it is being opened.
+    /// KAFKA_STORAGE_ERROR when its disk failed or is full, LEADER_NOT_AVAILABLE while it is being opened.
     pub(super) fn partition(&self) -> Result<&Partition, ErrorCode> {
         self.open().ok_or_else(|| self.refusal())
     }
@@ -82,7 +84,7 @@ impl Slot {
 
     fn refusal(&self) -> ErrorCode {
         match self {
-            Self::Failed(_) => ErrorCode::KafkaStorageError,
+            Self::Starved(_) | Self::Failed(_) => ErrorCode::KafkaStorageError,
             Self::Deleting(_) => ErrorCode::UnknownTopicOrPartition,
             Self::Opening(_) | Self::Open(_) => ErrorCode::LeaderNotAvailable,
         }

@@ -20,6 +20,7 @@ use crate::mail::{
 };
 use crate::memory_disk::MemoryDisk;
 
+mod full;
 mod groups;
 mod reading;
 mod transactions;

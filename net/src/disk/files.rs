@@ -27,6 +27,8 @@ use rustix::io::Errno;
 /// How long a closed file is kept for senders that were handed a range of it: as long as Kafka
 /// keeps a deleted segment (`file.delete.delay.ms`).
 pub(super) const LINGER: Duration = Duration::from_secs(60);
+/// How long on a disk without space, which a deleted file that is kept takes up.
+const LINGER_WITHOUT_SPACE: Duration = Duration::from_secs(2);
 /// Closed files kept at most; the oldest goes first.
 const LINGER_MAX: usize = 4096;
 /// Descriptors that make room at a time.
@@ -61,6 +63,7 @@ enum Source {
 }
 
 struct Lingering {
+    closed: Instant,
     until: Instant,
     file: FileId,
     slot: Arc<Slot>,
@@ -156,6 +159,15 @@ impl Files {
         self.note_expiry(&lingering);
     }
 
+    /// There was no space: closed files, which may be deleted ones, are kept a short time only.
+    pub(super) fn hurry(&self) {
+        let mut lingering = lock(&self.lingering);
+        for old in lingering.iter_mut() {
+            old.until = old.until.min(old.closed.plus(LINGER_WITHOUT_SPACE));
+        }
+        self.note_expiry(&lingering);
+    }
+
     /// The path on this machine.
     pub(super) fn path(&self, at: &FilePath) -> io::Result<PathBuf> {
         self.locate(at.dir, &at.path)
@@ -190,7 +202,7 @@ impl Files {
             let _ = self.existing(&slot);
         }
         let mut lingering = lock(&self.lingering);
-        lingering.push_back(Lingering { until: now.plus(LINGER), file: id, slot });
+        lingering.push_back(Lingering { closed: now, until: now.plus(LINGER), file: id, slot });
         if lingering.len() > LINGER_MAX
             && let Some(old) = lingering.pop_front()
         {

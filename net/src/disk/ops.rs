@@ -81,7 +81,12 @@ impl Job {
         loop {
             match perform(&self.op, self.slot.as_ref(), self.birth, files) {
                 Ok(ok) => return Some(IoDone { id, result: Ok(ok) }),
-                Err(Trouble::Io(why)) => return Some(IoDone { id, result: Err(why) }),
+                Err(Trouble::Io(why)) => {
+                    if matches!(why, IoError::NoSpace(_)) {
+                        files.hurry();
+                    }
+                    return Some(IoDone { id, result: Err(why) });
+                }
                 Err(Trouble::Shortage) if files.make_room() => {}
                 Err(Trouble::Shortage) => return None,
             }
@@ -249,15 +254,14 @@ fn put(files: &Files, at: &FilePath, data: &[u8], durable: bool) -> io::Result<(
         }
         other => other?,
     };
-    file.write_all_at(data, 0)?;
-    if durable {
-        file.sync_all()?;
+    let written =
+        file.write_all_at(data, 0).and_then(|()| if durable { file.sync_all() } else { Ok(()) });
+    if let Err(why) = written.and_then(|()| std::fs::rename(&temporary, &path)) {
+        // What did not fit must not take the space that is left.
+        let _ = std::fs::remove_file(&temporary);
+        return Err(why);
     }
-    std::fs::rename(&temporary, &path)?;
-    if durable {
-        sync_folders(files, at.dir, &at.path)?;
-    }
-    Ok(())
+    if durable { sync_folders(files, at.dir, &at.path) } else { Ok(()) }
 }
 
 fn remove(files: &Files, at: &FilePath) -> io::Result<()> {

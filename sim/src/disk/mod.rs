@@ -67,6 +67,8 @@ pub struct SimDisk {
     pending: BTreeMap<u64, Pending>,
     busy: BTreeMap<(u16, FilePath), Busy>,
     next_ticket: u64,
+    /// Bytes that still fit, if there is a limit.
+    room: Option<u64>,
 }
 
 impl SimDisk {
@@ -80,7 +82,19 @@ impl SimDisk {
             pending: BTreeMap::new(),
             busy: BTreeMap::new(),
             next_ticket: 0,
+            room: None,
         }
+    }
+
+    /// Whether the number of bytes that fit is limited.
+    #[must_use]
+    pub fn is_limited(&self) -> bool {
+        self.room.is_some()
+    }
+
+    /// So many more bytes fit, until it is said otherwise; `None` for any number.
+    pub fn limit(&mut self, room: Option<u64>) {
+        self.room = room;
     }
 
     /// What lies on them.
@@ -158,7 +172,12 @@ impl SimDisk {
 
     fn assert_only_put(&self, op: &DiskOp) {
         let DiskOp::Put { path, .. } = op else { return };
-        let same = |other: &Pending| matches!(&other.op, DiskOp::Put { path: p, .. } if p == path);
+        // A log that was given up may have left one: they take effect in their order.
+        let generation = op.id().map(|id| id.generation);
+        let same = |other: &Pending| {
+            let put = matches!(&other.op, DiskOp::Put { path: p, .. } if p == path);
+            put && other.op.id().map(|id| id.generation) == generation
+        };
         assert!(!self.pending.values().any(same), "two Puts of {} under way", path.path);
     }
 
@@ -253,8 +272,12 @@ impl SimDisk {
                     [one] => one.clone(),
                     parts => Bytes::from(parts.concat()),
                 };
-                self.tree.write(inode, *position, whole, now);
-                Ok(IoOk::Done)
+                let there = self.tree.read(inode, *position, whole.len() as u64).len();
+                let fits =
+                    self.take_room((whole.len() - there) as u64).map(|room| there as u64 + room);
+                let part = fits.map_or(whole.len(), |fits| fits as usize);
+                self.tree.write(inode, *position, whole.slice(..part), now);
+                if fits.is_some() { Err(no_space()) } else { Ok(IoOk::Done) }
             }
             DiskOp::Sync { file, .. } => {
                 if let Some(inode) = self.inode(*file) {
@@ -264,6 +287,7 @@ impl SimDisk {
             }
             DiskOp::Truncate { file, len, .. } => {
                 let inode = self.inode(*file).ok_or_else(absent)?;
+                self.give_room(self.tree.read(inode, *len, u64::MAX >> 1).len() as u64);
                 self.tree.truncate(inode, *len);
                 Ok(IoOk::Done)
             }
@@ -275,10 +299,18 @@ impl SimDisk {
                 Ok(IoOk::Content(self.tree.content(path).map(Bytes::copy_from_slice)))
             }
             DiskOp::Put { path, data, durable, .. } => {
+                if let Some(fits) = self.take_room(data.len() as u64) {
+                    self.give_room(fits);
+                    return Err(no_space());
+                }
+                self.give_room(self.size_of(path));
                 self.tree.replace(path, data.clone(), *durable, now);
                 Ok(IoOk::Done)
             }
             DiskOp::Remove { path, .. } => {
+                let below = self.tree.below(path);
+                let bytes: u64 = below.iter().map(|below| self.size_of(below)).sum();
+                self.give_room(bytes + self.size_of(path));
                 self.tree.remove(path);
                 Ok(IoOk::Done)
             }
@@ -291,11 +323,33 @@ impl SimDisk {
         }
     }
 
+    /// Takes room for so many bytes. If there is less, takes that, and gives how much it was.
+    fn take_room(&mut self, bytes: u64) -> Option<u64> {
+        let room = self.room.as_mut()?;
+        let fits = bytes.min(*room);
+        *room -= fits;
+        (fits < bytes).then_some(fits)
+    }
+
+    fn give_room(&mut self, bytes: u64) {
+        if let Some(room) = &mut self.room {
+            *room += bytes;
+        }
+    }
+
+    fn size_of(&self, path: &FilePath) -> u64 {
+        self.tree.content(path).map_or(0, |content| content.len() as u64)
+    }
+
     fn locate(&mut self, plan: &LocatePlan) -> Result<IoOk, IoError> {
         let inode = self.inode(plan.file).ok_or_else(absent)?;
         let mut reader = SegmentReader { tree: &self.tree, inode };
         Ok(IoOk::Located(locate(plan, &mut reader)?))
     }
+}
+
+fn no_space() -> IoError {
+    IoError::NoSpace("no space".to_owned())
 }
 
 fn absent() -> IoError {

@@ -235,11 +235,7 @@ fn the_metadata_may_lie_in_any_of_the_directories() {
 }
 
 #[test]
-fn a_node_whose_every_directory_failed_ends_unless_it_is_only_full() {
-    let mut world = World::started(&[]);
-    world.input(Input::Mail(ToControl::DirFailed { dir: 0, why: "no space left: t-0".into() }));
-    assert_eq!(world.fatal, None);
-    assert!(world.notes.iter().any(|note| note.contains("./dohle-data failed")));
+fn a_node_whose_every_directory_failed_ends() {
     let mut world = World::started(&[]);
     world.input(Input::Mail(ToControl::DirFailed { dir: 0, why: "EIO".into() }));
     assert!(world.fatal.unwrap().contains("EIO"));
@@ -277,6 +273,60 @@ fn a_full_metadata_disk_refuses_changes_and_keeps_what_there_is() {
     assert!(world.ready, "{:?}", world.fatal);
     assert!(world.image().topic("t").is_some() && world.image().topic("u").is_none());
     world.check_image();
+}
+
+#[test]
+fn metadata_can_change_again_when_there_is_space() {
+    let mut world = World::started(&[]);
+    world.made("t");
+    for round in 0..3 {
+        world.full = true;
+        assert!(world.create("u").unwrap().is_err());
+        world.wait_for_retry();
+        assert!(world.create("u").unwrap().is_err(), "it is full all the same");
+        world.full = false;
+        world.wait_for_retry();
+        assert!(world.image().topic("t").is_some() && world.image().topic("u").is_none());
+        world.made(&format!("v{round}"));
+        world.check_image();
+    }
+    assert_eq!(world.fatal, None);
+    world.stop();
+    assert!(world.file(0, CLEAN_STOP).is_some());
+    world.boot();
+    assert!(world.image().topic("v2").is_some());
+}
+
+#[test]
+fn what_is_reserved_is_given_up_when_every_shard_knows_that_the_disk_is_full() {
+    let mut world = World::started(&[]);
+    let reserved = World::reserved;
+    assert_eq!(reserved(&world), Some(1 << 20));
+    let full = ToControl::DirFull { dir: 0, why: "no space left".into() };
+    for shard in 0..SHARDS {
+        assert_eq!(reserved(&world), Some(1 << 20), "after {shard} shards");
+        world.input(Input::Mail(full.clone()));
+    }
+    assert_eq!(reserved(&world), None);
+    assert!(world.notes.iter().any(|note| note.contains("is full")));
+    for _ in 0..SHARDS {
+        world.input(Input::Mail(ToControl::DirSpace { dir: 0 }));
+    }
+    assert_eq!(reserved(&world), Some(1 << 20));
+}
+
+#[test]
+fn a_node_with_a_reserve_starts_on_a_full_disk() {
+    let mut world = World::started(&[]);
+    world.made("t");
+    world.stop();
+    world.disk.most = Some(world.disk.used());
+    for _ in 0..20 {
+        world.kill();
+        let reserved = world.reserved();
+        assert!(reserved >= Some(1 << 16), "{reserved:?}");
+        assert!(world.image().topic("t").is_some());
+    }
 }
 
 #[test]

@@ -20,7 +20,7 @@ use crate::quorum::batches::{self, EntryKind};
 use crate::time::{Instant, Now};
 
 /// Shards of the node.
-const SHARDS: u16 = 2;
+pub(super) const SHARDS: u16 = 2;
 
 /// A node's control unit with its disk and its shards.
 pub(super) struct World {
@@ -141,6 +141,17 @@ impl World {
         self.run();
     }
 
+    /// Bytes that the reserve has, if there is one.
+    pub(super) fn reserved(&self) -> Option<usize> {
+        self.disk.files.get(&FilePath::new(0, "dohle-reserve")).map(Vec::len)
+    }
+
+    /// Lets a second and a bit pass.
+    pub(super) fn wait_for_retry(&mut self) {
+        self.now_ms += 1001;
+        self.input(Input::Tick);
+    }
+
     /// Lets a minute and a bit pass.
     pub(super) fn wait_for_checkpoint(&mut self) {
         self.now_ms += 60_001;
@@ -238,6 +249,7 @@ impl World {
                 self.report(shard);
                 self.mail(ToControl::Stopped(shard));
             }
+            ToShard::DirFull { .. } => {}
             other => panic!("{other:?} is not for control to send"),
         }
     }

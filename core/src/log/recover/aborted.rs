@@ -52,7 +52,8 @@ impl Recovery {
         self.aborted.extend(aborted.filter(|_| base >= self.files.told_from(&self.plan)));
     }
 
-    /// Segments whose records told it have files that say the same, or none.
+    /// Closed segments whose records told it have files that say the same, or none. That of the
+    /// active one is written when it is closed.
     pub(super) fn put_aborted<E: From<DiskOp>>(&mut self, fx: &mut Fx<E>) {
         let from = self.files.told_from(&self.plan);
         for at in 0..self.segments.len() {
@@ -62,8 +63,11 @@ impl Recovery {
             }
             let next = self.segments.get(at + 1).map_or(self.end, |next| next.base);
             let path = self.plan.folder.join(&FileKind::TxnIndex.name(base));
-            match self.aborted.encode(base, next.max(base)) {
-                Some(data) => self.ask(fx, |id| DiskOp::Put { id, path, data, durable: true }),
+            let closed = at + 1 < self.segments.len();
+            match self.aborted.encode(base, next.max(base)).filter(|_| closed) {
+                Some(data) => {
+                    self.ask_about(base.0, fx, |id| DiskOp::Put { id, path, data, durable: true });
+                }
                 None if self.files.segments[&base].aborted => {
                     self.ask(fx, |id| DiskOp::Remove { id, path });
                 }

@@ -97,13 +97,14 @@ impl Recovery {
         self.scan_segment(at + 1, 0, fx)
     }
 
-    /// Up to where what is missing was taken out by Kafka's cleaner. It says so in a checkpoint
-    /// after the files are changed, and keeps those that it took out for a while.
+    /// Up to where what is missing was taken out by Kafka's cleaner, which keeps the files that it
+    /// took out for a while. Where only Kafka has written, it was the cleaner in any case.
     fn compacted(&self) -> Offset {
-        match self.plan.cleaned {
+        match self.plan.gaps {
             _ if self.files.has_deleted => Offset(i64::MAX),
-            Some(_) if !self.says_start => Offset(i64::MAX),
-            cleaned => cleaned.unwrap_or(Offset(0)),
+            Gaps::Cleaned(_) if !self.says_start => Offset(i64::MAX),
+            Gaps::Cleaned(upto) | Gaps::Upto(upto) => upto,
+            Gaps::None => Offset(0),
         }
     }
 
@@ -139,6 +140,7 @@ impl Recovery {
             "{folder}: log ends at offset {start} after a crash: records up to {first} are missing"
         ));
         self.step = Step::Cut;
+        self.removed = true;
         self.end = start;
         for segment in std::mem::take(&mut self.segments) {
             self.remove_segment(&segment, fx);
@@ -172,6 +174,7 @@ impl Recovery {
         let file = segment.file;
         self.ask(fx, |id| DiskOp::Truncate { id, file, len: position });
         for later in self.segments.split_off(at + 1) {
+            self.removed = true;
             self.remove_segment(&later, fx);
         }
         Ok(())
@@ -180,13 +183,31 @@ impl Recovery {
     /// Epochs end with the log; writing them also makes durable what was removed from the folder
     /// before, so that no later segment comes back behind what will be appended.
     pub(super) fn cut_epochs<E: From<DiskOp>>(&mut self, fx: &mut Fx<E>) -> Result<(), String> {
+        if !self.removed {
+            return self.seal(fx);
+        }
         self.epochs.cut_end(self.end);
-        self.has_epochs = true;
         self.step = Step::CutEpochs;
+        self.put_epochs(NO_INDEX, fx);
+        Ok(())
+    }
+
+    fn put_epochs<E: From<DiskOp>>(&mut self, what: i64, fx: &mut Fx<E>) {
+        self.epochs_saved = Some(self.epochs.clone());
         let path = self.plan.folder.join(LEADER_EPOCHS);
         let data = Bytes::from(self.epochs.encode());
-        self.ask(fx, |id| DiskOp::Put { id, path, data, durable: true });
-        Ok(())
+        self.ask_about(what, fx, |id| DiskOp::Put { id, path, data, durable: true });
+    }
+
+    /// A side file found no space: what it would say stays in memory.
+    pub(super) fn starve(&mut self, what: i64) {
+        if what == EPOCHS {
+            self.epochs_saved = None;
+            self.epochs_starved = true;
+        } else if let Ok(at) = self.segments.binary_search_by_key(&what, |segment| segment.base.0) {
+            self.segments[at].unsealed = 1;
+            self.segments[at].starved = true;
+        }
     }
 
     fn remove_segment<E: From<DiskOp>>(&mut self, segment: &Segment, fx: &mut Fx<E>) {
@@ -211,6 +232,10 @@ impl Recovery {
             self.ask(fx, |id| DiskOp::Remove { id, path });
         }
         self.epochs.cut_end(self.end);
+        let said = self.epochs_saved.as_ref();
+        if said != Some(&self.epochs) && (said.is_some() || self.epochs.latest().is_some()) {
+            self.put_epochs(EPOCHS, fx);
+        }
         if self.plan.settings.syncs_before_ack() && !self.plan.clean {
             for at in 0..self.segments.len() {
                 let file = self.segments[at].file;
@@ -236,14 +261,13 @@ impl Recovery {
         for at in self.first_scanned().min(closed)..closed {
             let segment = &mut self.segments[at];
             segment.seal();
-            let indexes = std::mem::take(&mut segment.indexes);
-            let base = segment.base;
+            let (indexes, base) = (segment.indexes.clone(), segment.base);
             for (kind, data) in [
                 (FileKind::Index, indexes.encode_offsets()),
                 (FileKind::TimeIndex, indexes.encode_times()),
             ] {
                 let path = self.plan.folder.join(&kind.name(base));
-                self.ask(fx, |id| DiskOp::Put { id, path, data, durable: true });
+                self.ask_about(base.0, fx, |id| DiskOp::Put { id, path, data, durable: true });
             }
         }
     }
@@ -264,14 +288,19 @@ impl Recovery {
             plan.settings.clone(),
         );
         log.store.on_disk = self.files.has_owner && self.says_start;
-        log.store.epochs_on_disk = self.has_epochs;
+        log.store.epochs_on_disk = self.epochs_saved.is_some();
+        log.store.epochs_unsaved = self.epochs_starved.then_some(log.log_start);
         log.end = self.end.max(log.log_start);
+        log.gaps_upto = self.compacted().min(log.end);
         log.written = log.end;
         log.segments = std::mem::take(&mut self.segments);
         for at in 0..log.segments.len() {
             let upto = log.segment_next(at).min(durable);
             log.segments[at].synced = upto.max(log.segments[at].base);
             log.segments[at].written = log.segment_next(at);
+            if at + 1 < log.segments.len() && !log.segments[at].starved {
+                log.segments[at].indexes = Indexes::default();
+            }
         }
         log.durable = if log.segments.is_empty() { log.end } else { durable.max(first) };
         log.epochs = std::mem::take(&mut self.epochs);

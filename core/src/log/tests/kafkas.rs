@@ -32,7 +32,8 @@ impl World {
     /// Where the log starts and ends when it is opened after a crash.
     fn found(&mut self, cleaned: Option<i64>, start: Option<i64>) -> (i64, i64) {
         let plan = plan(&self.settings, false, Offset(0), start.map(Offset));
-        let plan = RecoveryPlan { cleaned: cleaned.map(Offset), durable: Offset(0), ..plan };
+        let gaps = cleaned.map_or(Gaps::None, |at| Gaps::Cleaned(Offset(at)));
+        let plan = RecoveryPlan { gaps, durable: Offset(0), ..plan };
         self.log = recover(&mut self.disk, &mut self.files, plan).expect("it opens");
         (self.log.log_start().0, self.log.end().0)
     }
@@ -49,6 +50,11 @@ fn check_gap(kafkas: bool, cleaned: Option<i64>, deleted: bool, expect: i64) {
         world.put_text("00000000000000000004.log.deleted", "x");
     }
     assert_eq!(world.found(cleaned, None), (0, expect), "{kafkas} {cleaned:?} {deleted}");
+    // And so it is once more, when the disk is full under it.
+    let again =
+        RecoveryPlan { durable: Offset(0), recovery_point: Offset(0), ..world.log.reopening() };
+    let log = recover(&mut world.disk, &mut world.files, again).expect("it opens");
+    assert_eq!(log.end(), Offset(expect));
 }
 
 #[test]

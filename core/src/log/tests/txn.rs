@@ -153,8 +153,30 @@ fn damage_to_a_file_has_the_records_tell() {
         model.world.disk.files.get_mut(&path).unwrap()[1] = 9;
         model.world.reopen();
         model.check();
+        model.world.close();
         assert_eq!(model.world.disk.files[&path][1], 0, "it was made anew");
     }
+}
+
+#[test]
+fn files_that_find_no_space_are_written_later() {
+    let mut model = three_segments();
+    model.world.kill();
+    for path in model.txn_files() {
+        model.world.disk.files.remove(&path);
+    }
+    model.world.disk.most = Some(0);
+    model.world.kill();
+    model.check();
+    assert_eq!(model.txn_files(), []);
+    model.world.disk.most = None;
+    let mut fx = Fx::new();
+    model.world.log.reseal(&mut fx);
+    model.world.run(&mut fx);
+    assert_eq!(model.txn_files().len(), 2);
+    model.world.close();
+    model.world.reopen();
+    model.check();
 }
 
 #[test]

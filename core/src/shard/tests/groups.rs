@@ -11,7 +11,7 @@ use crate::group::request::{
 };
 use crate::image::resource;
 
-const OFFSETS: u128 = 50;
+pub(super) const OFFSETS: u128 = 50;
 
 /// A node that has been asked for a coordinator.
 pub(super) fn coordinating() -> World {
@@ -25,7 +25,7 @@ pub(super) fn commit_of(offset: i64) -> Request {
     commit_in("g", offset)
 }
 
-fn commit_in(group: &str, offset: i64) -> Request {
+pub(super) fn commit_in(group: &str, offset: i64) -> Request {
     let value = Committed {
         offset: Offset(offset),
         leader_epoch: LeaderEpoch(0),
@@ -64,7 +64,7 @@ impl World {
         self.mail(ToShard::Group { reply, seen, partition, request: Box::new(what) });
     }
 
-    fn told(&mut self, request: u64) -> Option<GroupAnswer> {
+    pub(super) fn told(&mut self, request: u64) -> Option<GroupAnswer> {
         match self.answers.remove(&request)? {
             Answer::Group(answer) => Some(*answer),
             other => panic!("{other:?}"),

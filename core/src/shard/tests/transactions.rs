@@ -156,3 +156,20 @@ fn times_are_found_behind_emptied_batches_and_in_markers() {
     world.find("t-0", &[marker(1, 0, &COMMIT)]);
     assert_eq!(world.list(7, OffsetSpec::MaxTimestamp), Some(0));
 }
+
+#[test]
+fn what_another_broker_deleted_past_our_recovery_point_is_no_loss() {
+    let mut world = World::new();
+    world.topic("t", 1, &[]);
+    for request in 1..=10 {
+        world.produce(request, 1, Acks::All, batch(5, 1, None));
+    }
+    let reply = ReplyTo { session: SESSION, request: 50, part: 0 };
+    let (seen, before) = (world.image.offset, Some(Offset(5)));
+    world.mail(ToShard::DeleteRecords { reply, seen, partition: partition(1), before });
+    let stopped = world.stop();
+    // It stopped cleanly, and left our own file as it was.
+    let durable = Some([(partition(1), Offset(3))].into());
+    world.restart(Checkpoints { durable, ..stopped });
+    assert_eq!(world.list(60, OffsetSpec::Earliest), Some(5));
+}
