@@ -116,6 +116,8 @@ pub struct Checkpoints {
     /// Offsets below which the log of this very topic was durable, and has to be there still;
     /// none where only Kafka, which does not say so, has written checkpoints.
     pub durable: Option<std::collections::BTreeMap<PartitionId, Offset>>,
+    /// Offsets up to which Kafka has compacted logs: what is missing below was taken out.
+    pub cleaned: std::collections::BTreeMap<String, Offset>,
 }
 
 /// Whom a produce request wants to have the records before it is answered.

@@ -116,6 +116,7 @@ impl Keeper {
             log_starts: of(CheckpointKind::LogStarts),
             high_watermarks: of(CheckpointKind::HighWatermarks),
             durable: self.durable(),
+            cleaned: of(CheckpointKind::Cleaned),
         }
     }
 
@@ -154,6 +155,7 @@ impl Keeper {
                     }
                     CheckpointKind::LogStarts => entry.log_start = Some(at),
                     CheckpointKind::HighWatermarks => entry.high_watermark = at,
+                    CheckpointKind::Cleaned => {}
                 }
             }
         }
@@ -193,7 +195,7 @@ impl Keeper {
     /// Writes the files whose content changed.
     pub(super) fn write(&mut self, fx: &mut Fx<Effect>) {
         for dir in (0..self.dirs).filter(|dir| !self.failed.contains(dir)).collect::<Vec<_>>() {
-            for kind in CheckpointKind::ALL {
+            for kind in CheckpointKind::WRITTEN {
                 self.write_file(dir, kind, fx);
             }
         }
@@ -222,6 +224,7 @@ impl Keeper {
             CheckpointKind::RecoveryPoints | CheckpointKind::Durable => Some(entry.recovery_point),
             CheckpointKind::LogStarts => entry.log_start,
             CheckpointKind::HighWatermarks => Some(entry.high_watermark),
+            CheckpointKind::Cleaned => None,
         };
         let here = self.logs.iter().filter(|(_, entry)| entry.dir == dir);
         let mut entries: BTreeMap<Key, Offset> =
@@ -276,7 +279,8 @@ fn name(kind: CheckpointKind, key: &Key, entry: &Entry) -> Key {
         CheckpointKind::Durable => (entry.topic.to_string(), key.1),
         CheckpointKind::RecoveryPoints
         | CheckpointKind::LogStarts
-        | CheckpointKind::HighWatermarks => key.clone(),
+        | CheckpointKind::HighWatermarks
+        | CheckpointKind::Cleaned => key.clone(),
     }
 }
 

@@ -10,11 +10,16 @@ pub(super) enum CheckpointKind {
     HighWatermarks,
     /// Recovery points by topic id, in Dohle's own file.
     Durable,
+    /// Offsets below which Kafka has compacted; only read.
+    Cleaned,
 }
 
 impl CheckpointKind {
-    pub(super) const ALL: [Self; 4] =
+    pub(super) const WRITTEN: [Self; 4] =
         [Self::RecoveryPoints, Self::LogStarts, Self::HighWatermarks, Self::Durable];
+
+    pub(super) const ALL: [Self; 5] =
+        [Self::RecoveryPoints, Self::LogStarts, Self::HighWatermarks, Self::Durable, Self::Cleaned];
 
     pub(super) const fn file(self) -> &'static str {
         match self {
@@ -22,6 +27,7 @@ impl CheckpointKind {
             Self::LogStarts => "log-start-offset-checkpoint",
             Self::HighWatermarks => "replication-offset-checkpoint",
             Self::Durable => "dohle-recovery-point-checkpoint",
+            Self::Cleaned => "cleaner-offset-checkpoint",
         }
     }
 }
@@ -43,7 +49,7 @@ pub(super) enum Token {
     Checkpoint(CheckpointKind),
 }
 
-const ALL: [Token; 9] = [
+const ALL: [Token; 10] = [
     Token::Identity,
     Token::CleanStop,
     Token::Remains,
@@ -53,6 +59,7 @@ const ALL: [Token; 9] = [
     Token::Checkpoint(CheckpointKind::LogStarts),
     Token::Checkpoint(CheckpointKind::HighWatermarks),
     Token::Checkpoint(CheckpointKind::Durable),
+    Token::Checkpoint(CheckpointKind::Cleaned),
 ];
 
 /// The id of an operation about `token` in data directory `dir`.

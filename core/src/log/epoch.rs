@@ -34,6 +34,12 @@ impl EpochCache {
         self.entries.last().map(|&(epoch, _)| epoch)
     }
 
+    /// Where the first epoch known begins.
+    #[must_use]
+    pub fn start(&self) -> Option<Offset> {
+        self.entries.first().map(|&(_, start)| start)
+    }
+
     /// Where the latest epoch began; 0 if none is known.
     #[must_use]
     pub fn latest_start(&self) -> Offset {

@@ -209,8 +209,9 @@ fn matches(plan: &LocatePlan, header: &BatchHeader) -> bool {
     let last = header.last_offset();
     match plan.target {
         Target::Offset(offset) => last >= offset,
+        // Compaction leaves the headers of batches that have no record any more.
         Target::Timestamp(time) => {
-            header.max_timestamp >= time && last >= plan.lower && !header.is_control()
+            header.max_timestamp >= time && last >= plan.lower && header.records_count > 0
         }
     }
 }

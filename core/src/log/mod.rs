@@ -25,6 +25,7 @@ mod store;
 pub mod tail;
 #[cfg(test)]
 mod tests;
+pub mod txn;
 
 use bytes::{BufMut, Bytes, BytesMut};
 use dohle_wire::error::ErrorCode;
@@ -40,6 +41,7 @@ pub use self::segment::Segment;
 pub use self::settings::LogSettings;
 use self::store::{EPOCHS, Store};
 use self::tail::{Tail, TailBatch};
+use self::txn::TxnIndex;
 use crate::batch::CheckedBatch;
 use crate::disk::{DiskOp, FileIds, FilePath, IoDone, IoError, IoId, What};
 use crate::fx::Fx;
@@ -58,6 +60,9 @@ pub struct Log {
     segments: Vec<Segment>,
     epochs: EpochCache,
     producers: ProducerTable,
+    aborted: TxnIndex,
+    /// Between segments below, Kafka's cleaner may have taken records out.
+    gaps_upto: Offset,
     tail: Tail,
     unsynced_since: Option<Instant>,
     closing: bool,
@@ -109,6 +114,8 @@ impl Log {
             segments: Vec::new(),
             epochs: EpochCache::default(),
             producers: ProducerTable::default(),
+            aborted: TxnIndex::default(),
+            gaps_upto: Offset(0),
             tail: Tail::default(),
             unsynced_since: None,
             closing: false,
@@ -244,7 +251,7 @@ impl Log {
         self.make_room(now, &header, len, files, fx);
         self.note_epoch(epoch, header.base_offset, fx);
         let position = self.active().size;
-        self.note(&header, position, len);
+        self.note(&header, batch.bytes(), position);
         self.write(&header, batch.bytes(), position, fx);
         self.sync_if_due(now, fx);
         Ok(LogAppend { base: header.base_offset, next: self.end })
@@ -311,6 +318,10 @@ impl Log {
         let store = &self.store;
         store.put(store.file(FileKind::Index, base), offsets, base.0, fx);
         store.put(store.file(FileKind::TimeIndex, base), times, base.0, fx);
+        if let Some(aborted) = self.aborted.encode(base, end) {
+            active.unsealed += 1;
+            store.put(store.file(FileKind::TxnIndex, base), aborted, base.0, fx);
+        }
         // A segment without records ends where the one before it did: its snapshot is there.
         if active.size > 0 {
             active.unsealed += 1;
@@ -326,8 +337,8 @@ impl Log {
     }
 
     /// Takes a batch at its final place into the state.
-    fn note(&mut self, header: &BatchHeader, position: u64, len: u64) {
-        let interval = self.settings.index_interval;
+    fn note(&mut self, header: &BatchHeader, bytes: &[u8], position: u64) {
+        let (len, interval) = (bytes.len() as u64, self.settings.index_interval);
         let active = self.segments.last_mut().expect("a batch lies in a segment");
         active.note(header, position, len, interval);
         self.tail.push(TailBatch {
@@ -337,7 +348,7 @@ impl Log {
             position,
             len: u32::try_from(len).expect("a batch is below 2 GiB"),
         });
-        self.producers.note(header);
+        self.aborted.extend(txn::note(header, bytes, &mut self.producers));
         self.end = header.next_offset();
     }
 
@@ -517,6 +528,8 @@ impl Log {
         if self.store.on_disk {
             self.store.doom(self.segments.drain(..gone), self.log_start, fx);
         }
+        let first = self.segments.first().map_or(self.log_start, |segment| segment.base);
+        self.aborted.keep(first, self.end);
         self.tail.cut_start(self.log_start);
         self.epochs.cut_start(self.log_start);
         self.invariants();

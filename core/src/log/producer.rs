@@ -112,6 +112,13 @@ impl ProducerTable {
         entry.note(header);
     }
 
+    /// Notes which coordinator wrote a producer's last marker.
+    pub(super) fn mark(&mut self, id: ProducerId, coordinator_epoch: i32) {
+        if let Some(entry) = self.entries.get_mut(&id) {
+            entry.coordinator_epoch = coordinator_epoch;
+        }
+    }
+
     /// Forgets producers that were silent since before `horizon` and have nothing open.
     pub fn expire(&mut self, horizon: Timestamp) {
         self.entries

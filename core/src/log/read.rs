@@ -8,6 +8,7 @@ use super::locate::{LocatePlan, Located, Target};
 use super::names::FileKind;
 use super::segment::Segment;
 use super::tail::Span;
+use super::txn::Committed;
 
 /// What is known about a read at once.
 #[derive(Clone, Debug, PartialEq)]
@@ -34,6 +35,13 @@ impl Log {
             Some(at) => Reading::Locate(self.plan(at, Target::Offset(from), upper)),
             None => Reading::Empty,
         }
+    }
+
+    /// What a reader of committed records leaves out of what it reads from `from` up to `upper`,
+    /// and how far it reads.
+    #[must_use]
+    pub fn committed(&self, from: Offset, upper: Offset) -> Committed {
+        self.aborted.committed(from, upper)
     }
 
     /// Where to go on looking when the segment of `plan` holds nothing at or past its offset: what

@@ -1,7 +1,8 @@
 //! Opening a log: what its folder holds becomes a [`Log`], after a clean stop or after a crash.
 //!
-//! Steps, one disk operation at a time: list the folder and sweep leftovers away; see whose log
-//! it is; read the leader epochs; take the newest sound producer snapshot at or below the first
+//! Steps, one disk operation at a time: list the folder and sweep leftovers away, or finish what
+//! a compaction left half done; see whose log
+//! it is; read the leader epochs; read which transactions were aborted; take the newest sound producer snapshot at or below the first
 //! segment that will be scanned; learn the times of segments that will not be; scan.
 //!
 //! After a clean stop only what lies past the active segment's last index entry is scanned. After
@@ -11,8 +12,10 @@
 //! Invariant L7: the recovered log is a prefix of what was appended and holds all that was
 //! durable; derived state equals a full replay.
 
+mod aborted;
 mod plan;
 mod scanning;
+mod swap;
 
 use std::collections::BTreeSet;
 
@@ -21,6 +24,7 @@ use dohle_wire::id::{Offset, TopicId};
 
 pub(crate) use self::plan::aside_name;
 use self::plan::{Files, parse_owner, parse_start};
+use self::swap::{Swap, is_swap};
 use super::epoch::EpochCache;
 use super::index::{Indexes, parse_offsets, parse_times, time_entry};
 use super::names::{FileKind, LEADER_EPOCHS, LOG_START, PARTITION_METADATA, is_leftover};
@@ -28,6 +32,7 @@ use super::producer::ProducerTable;
 use super::scan::{Scan, Scanned};
 use super::segment::Segment;
 use super::tail::Tail;
+use super::txn::TxnIndex;
 use super::{EPOCHS, Log, LogSettings, io_id, snapshot};
 use crate::disk::{DirEntry, DiskOp, FileId, FileIds, FilePath, IoDone, IoError, IoId, IoOk, What};
 use crate::fx::Fx;
@@ -51,10 +56,23 @@ pub struct RecoveryPlan {
     pub recovery_point: Offset,
     /// What is known to have been durable of this very log: a log that ends below is damaged.
     pub durable: Offset,
+    /// Where segments may lie apart without anything being lost.
+    pub gaps: Gaps,
     /// What the checkpoint says the log starts at.
     pub log_start: Option<Offset>,
     /// The topic's settings.
     pub settings: LogSettings,
+}
+
+/// What took records out from between segments.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub enum Gaps {
+    /// Nothing did.
+    None,
+    /// Kafka's cleaner, as its checkpoint says up to here. It says so after the files are changed.
+    Cleaned(Offset),
+    /// Kafka's cleaner, up to here and no further.
+    Upto(Offset),
 }
 
 /// How far an opening has come.
@@ -88,6 +106,7 @@ pub struct Recovery {
     /// The folder itself says where the log starts.
     says_start: bool,
     producers: ProducerTable,
+    aborted: TxnIndex,
     /// The producer state covers everything below.
     replayed: Offset,
     segments: Vec<Segment>,
@@ -104,15 +123,21 @@ const SEGMENT_FILES: [FileKind; 4] =
 /// and the leader epochs [`EPOCHS`].
 const NO_INDEX: i64 = -9;
 
+const GAPS_ANYWHERE: Gaps = Gaps::Upto(Offset(i64::MAX));
+
 /// What is being waited for.
 #[derive(Clone, Debug)]
 enum Step {
     List,
+    Swap(Swap),
+    SwapIn { names: Vec<String> },
+    Swapped,
     Owner,
     SetAside,
     Epochs,
     Start,
     Sweep,
+    Aborted { left: Vec<Offset> },
     Snapshot { left: Vec<Offset> },
     Times { at: usize, file: FileId },
     Offsets,
@@ -140,22 +165,30 @@ impl Recovery {
             epochs_starved: false,
             says_start: false,
             producers: ProducerTable::default(),
+            aborted: TxnIndex::default(),
             replayed: Offset(0),
             segments: Vec::new(),
             tail: Tail::default(),
             end: Offset(0),
             note: None,
         };
-        let path = recovery.plan.folder.clone();
-        recovery.ask(fx, |id| DiskOp::List { id, path });
+        recovery.look(fx);
         recovery
+    }
+
+    fn look<E: From<DiskOp>>(&mut self, fx: &mut Fx<E>) {
+        let path = self.plan.folder.clone();
+        self.step = Step::List;
+        self.ask(fx, |id| DiskOp::List { id, path });
     }
 
     /// Begins anew; ends of operations of this opening mean nothing to the other.
     #[must_use]
     pub fn again<E: From<DiskOp>>(&self, fx: &mut Fx<E>) -> Self {
         let generation = self.plan.generation + 1;
-        Self::begin(RecoveryPlan { generation, ..self.plan.clone() }, fx)
+        // What said that the cleaner was at work is swept away.
+        let gaps = if self.files.has_deleted { GAPS_ANYWHERE } else { self.plan.gaps };
+        Self::begin(RecoveryPlan { generation, gaps, ..self.plan.clone() }, fx)
     }
 
     /// The log's folder.
@@ -202,12 +235,19 @@ impl Recovery {
     ) -> Recovered {
         let outcome = match (std::mem::replace(&mut self.step, Step::Finished), answer) {
             (Step::List, IoOk::Listing(None)) => return self.on_no_folder(),
-            (Step::List, IoOk::Listing(Some(names))) => self.on_list(&names, fx),
+            (Step::List, IoOk::Listing(Some(names))) => self.on_list(&names, ids, fx),
+            (Step::Swap(swap), IoOk::Read(bytes)) => self.on_swap(swap, &bytes, fx),
+            (Step::SwapIn { names }, _) => self.swap_in(&names, fx),
+            (Step::Swapped, _) => {
+                self.look(fx);
+                Ok(())
+            }
             (Step::Owner, IoOk::Content(text)) => self.on_owner(text, fx),
             (Step::SetAside, _) => return self.nothing_there(),
             (Step::Epochs, IoOk::Content(text)) => self.on_epochs(text, fx),
             (Step::Start, IoOk::Content(text)) => self.on_start(text.as_deref(), fx),
-            (Step::Sweep, _) => self.begin_snapshots(fx),
+            (Step::Sweep, _) => self.begin_aborted(fx),
+            (Step::Aborted { left }, IoOk::Content(file)) => self.on_aborted(left, file, fx),
             (Step::Snapshot { left }, IoOk::Content(file)) => {
                 self.on_snapshot(left, file, now, ids, fx)
             }
@@ -285,9 +325,13 @@ impl Recovery {
     fn on_list<E: From<DiskOp>>(
         &mut self,
         names: &[DirEntry],
+        ids: &mut FileIds,
         fx: &mut Fx<E>,
     ) -> Result<(), String> {
         self.files = Files::of(names);
+        if names.iter().any(|entry| is_swap(&entry.name)) {
+            return self.begin_swap(names, ids, fx);
+        }
         let path = self.plan.folder.join(PARTITION_METADATA);
         self.step = Step::Owner;
         self.ask(fx, |id| DiskOp::Get { id, path });
@@ -358,7 +402,9 @@ impl Recovery {
         text: Option<&[u8]>,
         fx: &mut Fx<E>,
     ) -> Result<(), String> {
-        let said = text.map(parse_start).transpose()?;
+        // Kafka moves a start without saying so there; what the first epoch begins with tells.
+        let moved = self.epochs.start().unwrap_or(Offset(0));
+        let said = text.map(parse_start).transpose()?.map(|said| said.max(moved));
         // The checkpoint of the directory goes by name and may be of an earlier topic: it counts
         // only where the log itself does not say (a folder that Kafka made).
         self.plan.log_start = said.or(self.plan.log_start);
@@ -378,7 +424,7 @@ impl Recovery {
                 self.ask(fx, |id| DiskOp::Remove { id, path });
             }
         }
-        if self.pending > 0 { Ok(()) } else { self.begin_snapshots(fx) }
+        if self.pending > 0 { Ok(()) } else { self.begin_aborted(fx) }
     }
 
     fn begin_snapshots<E: From<DiskOp>>(&mut self, fx: &mut Fx<E>) -> Result<(), String> {

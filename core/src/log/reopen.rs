@@ -7,7 +7,7 @@
 
 use super::Log;
 use super::names::FileKind;
-use super::recover::RecoveryPlan;
+use super::recover::{Gaps, RecoveryPlan};
 use crate::disk::DiskOp;
 use crate::fx::Fx;
 
@@ -23,6 +23,7 @@ impl Log {
             clean: false,
             recovery_point: self.recovery_point(),
             durable: self.durable,
+            gaps: Gaps::Upto(self.gaps_upto),
             log_start: Some(self.log_start),
             settings: self.settings.clone(),
         }
@@ -35,11 +36,18 @@ impl Log {
             self.store.put_epochs(&self.epochs, fx);
         }
         let closed = self.segments.len().saturating_sub(1);
-        for segment in &mut self.segments[..closed] {
+        for at in 0..closed {
+            let next = self.segment_next(at);
+            let segment = &mut self.segments[at];
             if !std::mem::take(&mut segment.starved) {
                 continue;
             }
             segment.unsealed = 2;
+            if let Some(aborted) = self.aborted.encode(segment.base, next) {
+                segment.unsealed += 1;
+                let path = self.store.file(FileKind::TxnIndex, segment.base);
+                self.store.put(path, aborted, segment.base.0, fx);
+            }
             let base = segment.base;
             let (offsets, times) =
                 (segment.indexes.encode_offsets(), segment.indexes.encode_times());

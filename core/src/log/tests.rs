@@ -1,6 +1,9 @@
 //! Logs against a model: whatever happens, what comes back is a prefix that holds all that was
 //! durable, and everything derived equals a replay.
 
+mod kafkas;
+mod txn;
+
 use std::collections::BTreeMap;
 
 use bytes::Bytes;
@@ -8,7 +11,7 @@ use dohle_wire::id::{LeaderEpoch, Offset, ProducerEpoch, ProducerId, Sequence, T
 use dohle_wire::record::{BatchBuilder, BatchHeader, NoCodecs, RawBatch, split_batches};
 
 use super::producer::Verdict;
-use super::recover::{Recovered, Recovery, RecoveryPlan};
+use super::recover::{Gaps, Recovered, Recovery, RecoveryPlan};
 use super::*;
 use crate::disk::IoOk;
 use crate::memory_disk::MemoryDisk;
@@ -81,11 +84,14 @@ impl World {
     }
 
     fn append(&mut self, seed: i64, producer: Option<(i64, i32)>, records: i64) -> LogAppend {
+        self.put(&batch(seed, producer, records))
+    }
+
+    fn put(&mut self, checked: &CheckedBatch) -> LogAppend {
         let mut fx = Fx::new();
-        let checked = batch(seed, producer, records);
         let epoch = LeaderEpoch(3);
         let appended =
-            self.log.append(NOW, &checked, epoch, &mut self.files, &mut fx).expect("it fits");
+            self.log.append(NOW, checked, epoch, &mut self.files, &mut fx).expect("it fits");
         let mut header = *checked.header();
         header.base_offset = appended.base;
         header.partition_leader_epoch = epoch;
@@ -185,7 +191,7 @@ impl World {
     }
 
     fn check_times(&mut self, kept: &[BatchHeader]) {
-        let there = |h: &&BatchHeader| h.last_offset() >= self.log.log_start();
+        let there = |h: &&BatchHeader| h.last_offset() >= self.log.log_start() && !h.is_control();
         let Some(newest) = kept.iter().filter(there).map(|h| h.max_timestamp).max() else { return };
         assert_eq!(self.log.max_timestamp(), Some(newest));
         let plan = self.log.read_time(newest, self.log.end()).expect("a segment has it");
@@ -209,6 +215,7 @@ fn plan(
         clean,
         recovery_point,
         durable: recovery_point,
+        gaps: Gaps::None,
         log_start,
         settings: settings.clone(),
     }

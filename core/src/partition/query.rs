@@ -69,7 +69,7 @@ impl Partition {
         if part.offset < self.log.log_start() || part.offset > self.log.end() {
             return Err(ErrorCode::OffsetOutOfRange);
         }
-        let upper = self.visible(isolation);
+        let upper = self.readable(part.offset, isolation, &mut answer);
         match self.log.read(part.offset, upper) {
             Reading::Empty => Ok(Sought::Known(answer)),
             Reading::At(span) => Ok(Sought::Known(filled(answer, &span, part.max_bytes))),
@@ -86,6 +86,18 @@ impl Partition {
             Isolation::ReadUncommitted => self.high_watermark,
             Isolation::ReadCommitted => self.last_stable(),
         }
+    }
+
+    /// How far a read from `from` goes, and what is to be left out of it.
+    fn readable(&self, from: Offset, isolation: Isolation, answer: &mut Readable) -> Offset {
+        let upper = self.visible(isolation);
+        if isolation == Isolation::ReadUncommitted {
+            return upper;
+        }
+        let committed = self.log.committed(from, upper);
+        answer.aborted = committed.aborted;
+        answer.more = committed.upper < upper;
+        committed.upper
     }
 
     fn bounds(&self) -> Readable {
@@ -195,7 +207,7 @@ impl Partition {
 fn filled(mut answer: Readable, span: &Span, max_bytes: u32) -> Readable {
     answer.records = Records::Holes(vec![span.hole(max_bytes)]);
     answer.first_batch_len = span.first_batch_len;
-    answer.more = span.more;
+    answer.more |= span.more;
     answer
 }
 

@@ -10,7 +10,7 @@ use super::{Effect, FOLDER, LOG_OWNER, OWNER, QuorumSettings, state_path};
 use crate::disk::{DiskOp, FileIds, FilePath, IoDone, IoError, IoId, IoOk, What};
 use crate::fx::Fx;
 use crate::log::Log;
-use crate::log::recover::{Recovered, Recovery, RecoveryPlan};
+use crate::log::recover::{Gaps, Recovered, Recovery, RecoveryPlan};
 use crate::log::scan::{Scan, Scanned};
 use crate::time::Now;
 
@@ -112,6 +112,7 @@ impl Opening {
             recovery_point: settings.recovery_point,
             // What is missing is judged below, where the reason can be told better.
             durable: Offset(0),
+            gaps: Gaps::None,
             log_start: None,
             settings: settings.log.clone(),
         };

@@ -7,7 +7,7 @@ use super::*;
 use crate::disk::FilePath;
 use crate::image::{PartitionImage, TopicImage};
 use crate::log::LogSettings;
-use crate::log::recover::{Recovery, RecoveryPlan, aside_name};
+use crate::log::recover::{Gaps, Recovery, RecoveryPlan, aside_name};
 use crate::node::shard_of;
 
 /// Generation of the operations that delete a log; no log gets that far.
@@ -113,7 +113,8 @@ impl Shard {
             clean: checkpoints.clean,
             recovery_point: durable.unwrap_or(named),
             // What Kafka's file says by name is sure to be of this topic after a clean stop only.
-            durable: durable.unwrap_or(if checkpoints.clean { named } else { Offset(0) }),
+            durable: durable.max(checkpoints.clean.then_some(named)).unwrap_or(Offset(0)),
+            gaps: checkpoints.cleaned.get(&name).map_or(Gaps::None, |at| Gaps::Cleaned(*at)),
             log_start: checkpoints.log_starts.get(&name).copied(),
             folder: FilePath::new(dir, name),
             topic_id: topic.id,

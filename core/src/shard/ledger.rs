@@ -11,21 +11,27 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use dohle_wire::id::Offset;
-use dohle_wire::record::{BatchBuilder, Codecs, NoCodecs, RawBatch, RecordIter, split_batches};
+use dohle_wire::record::control::ControlRecord;
+use dohle_wire::record::{
+    BatchBuilder, Codecs, NoCodecs, RawBatch, Record, RecordIter, split_batches,
+};
 
 use crate::batch::CheckedBatch;
 use crate::disk::{DiskOp, IoDone, IoId, IoOk, What};
 use crate::fx::Fx;
-use crate::group::record::Record;
+use crate::group::record::Record as Fact;
 use crate::group::request::Answer;
 use crate::group::{GroupCoordinator, GroupSettings, codec};
 use crate::log::Reading;
 use crate::log::locate::LocatePlan;
 use crate::log::tail::Span;
+use crate::log::txn;
 use crate::mail::ReplyTo;
 use crate::mutant::{Mutant, Mutants};
 use crate::partition::Partition;
 use crate::time::Now;
+
+use super::undecided::{Found, Undecided};
 
 /// No batch decompresses to more than this.
 const BATCH_MOST: usize = 1 << 30;
@@ -51,6 +57,7 @@ struct Loading {
     next: Offset,
     upto: Offset,
     looking: Option<LocatePlan>,
+    undecided: Undecided,
 }
 
 /// What became of a step of loading.
@@ -79,7 +86,7 @@ impl Ledger {
             slot,
             generation,
             coordinator: GroupCoordinator::new(Arc::clone(settings), seed),
-            loading: Some(Loading { next, upto, looking: None }),
+            loading: Some(Loading { next, upto, looking: None, undecided: Undecided::default() }),
             gone: Vec::new(),
             waiting: VecDeque::new(),
             load_buffer_size: settings.load_buffer_size,
@@ -139,11 +146,21 @@ impl Ledger {
                 fx.push(E::from(read(id, &Span::located(&plan, &found), piece)));
                 Loaded::Working
             }
+            (Ok(IoOk::Located(None)), Some(plan)) => {
+                match partition.log().read_further(&plan, loading.upto) {
+                    Some(plan) => {
+                        loading.looking = Some(plan.clone());
+                        fx.push(E::from(DiskOp::Locate { id, plan }));
+                        Loaded::Working
+                    }
+                    None => Loaded::Failed("a batch is not where it should be".to_owned()),
+                }
+            }
             (Ok(IoOk::Read(bytes)), None) => match self.take(bytes, codecs) {
                 Ok(()) => self.read_on(partition, fx),
                 Err(why) => Loaded::Failed(why),
             },
-            (Ok(_), _) => Loaded::Failed("a batch is not where it should be".to_owned()),
+            (Ok(_), _) => Loaded::Failed("a read answered with something else".to_owned()),
             (Err(error), _) => Loaded::Failed(error.to_string()),
         }
     }
@@ -157,10 +174,12 @@ impl Ledger {
                 continue;
             }
             loading.next = batch.header.next_offset();
-            if !batch.header.is_control() {
-                let last = loading.next >= loading.upto;
-                let forgets = last && self.mutants.has(Mutant::LastGroupRecordForgotten);
-                replay(&batch, usize::from(forgets), &mut self.coordinator, codecs)?;
+            let last = loading.next >= loading.upto;
+            let forgets = last && self.mutants.has(Mutant::LastGroupRecordForgotten);
+            let records = settled(&batch, usize::from(forgets), &mut loading.undecided, codecs)?;
+            for record in records {
+                loading.undecided.overtake(&record);
+                learn(record, &mut self.coordinator)?;
             }
         }
         if loading.next > before { Ok(()) } else { Err(format!("no batch at offset {before}")) }
@@ -193,28 +212,51 @@ fn read(id: IoId, span: &Span, (most, mutants): (u32, Mutants)) -> DiskOp {
     DiskOp::Read { id, file, position: hole.position, len }
 }
 
-/// Learns the records of a batch, except so many at its end.
-fn replay(
+/// The records that take effect with a batch: its own, except so many at its end, or those of the
+/// transaction that it commits.
+fn settled(
     batch: &RawBatch,
     except: usize,
-    coordinator: &mut GroupCoordinator,
+    undecided: &mut Undecided,
     codecs: &dyn Codecs,
-) -> Result<(), String> {
+) -> Result<Vec<Found>, String> {
+    let producer = batch.header.producer_id;
+    if batch.header.is_control() {
+        let commits = matches!(txn::marker(batch), Some(ControlRecord::Commit(_)));
+        return Ok(undecided.end(producer, commits));
+    }
+    let records = records(batch, except, codecs)?;
+    if !batch.header.is_transactional() {
+        return Ok(records);
+    }
+    undecided.hold(producer, records);
+    Ok(Vec::new())
+}
+
+/// The records of a batch, except so many at its end.
+fn records(batch: &RawBatch, except: usize, codecs: &dyn Codecs) -> Result<Vec<Found>, String> {
     let base = batch.header.base_offset;
     let bytes = batch
         .records(codecs, BATCH_MOST)
         .map_err(|error| format!("the batch at offset {base} cannot be decompressed: {error}"))?;
     let count = usize::try_from(batch.header.records_count).unwrap_or(0);
     let records = RecordIter::new(&bytes, batch.header.records_count);
-    for found in records.take(count.saturating_sub(except)) {
-        let found = found.map_err(|error| format!("a record of the batch at {base}: {error}"))?;
-        let copied = |part: Option<&[u8]>| part.map(Bytes::copy_from_slice);
-        let key = copied(found.key).unwrap_or_default();
-        let record = codec::decode(key, copied(found.value))
-            .map_err(|error| format!("a record of the batch at {base}: {error}"))?;
-        if let Some(record) = record {
-            coordinator.replay(record);
-        }
+    let found = |record: Record<'_>| Found {
+        offset: base.plus(i64::from(record.offset_delta)),
+        key: record.key.map(Bytes::copy_from_slice).unwrap_or_default(),
+        value: record.value.map(Bytes::copy_from_slice),
+    };
+    let records = records.take(count.saturating_sub(except)).map(|record| record.map(found));
+    let records: Result<_, _> = records.collect();
+    records.map_err(|error| format!("a record of the batch at {base}: {error}"))
+}
+
+fn learn(record: Found, coordinator: &mut GroupCoordinator) -> Result<(), String> {
+    let offset = record.offset;
+    let decoded = codec::decode(record.key, record.value)
+        .map_err(|error| format!("the record at {offset}: {error}"))?;
+    if let Some(fact) = decoded {
+        coordinator.replay(fact);
     }
     Ok(())
 }
@@ -225,7 +267,7 @@ fn replay(
 /// A record cannot be encoded, or is larger than any batch.
 pub(super) fn batches(
     now: Now,
-    records: &[Record],
+    records: &[Fact],
     most: usize,
 ) -> Result<Vec<CheckedBatch>, String> {
     let mut batches = Vec::new();

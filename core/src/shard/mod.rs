@@ -23,6 +23,7 @@ mod slot;
 mod slots;
 #[cfg(test)]
 mod tests;
+mod undecided;
 mod unflushed;
 
 use std::collections::BTreeMap;

@@ -23,6 +23,7 @@ use crate::memory_disk::MemoryDisk;
 mod full;
 mod groups;
 mod reading;
+mod transactions;
 
 const SESSION: SessionId = SessionId(5);
 

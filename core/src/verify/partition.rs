@@ -138,7 +138,9 @@ impl<F: Files> Survey<'_, F> {
             producers: None,
             key,
         };
-        let said = self.said_start(folder, &entries)?;
+        // Kafka moves a start without saying so there; what the first epoch begins with tells.
+        let moved = epochs.first().filter(|_| trusted).map_or(Offset(0), |(_, _, start)| *start);
+        let said = self.said_start(folder, &entries)?.map(|said| said.max(moved));
         let first = segments.keys().next().copied();
         facts.log_start = match (said, context.get(Checkpoint::LogStarts, facts.key.as_ref())) {
             (Some(said), _) => said,

@@ -275,6 +275,8 @@ fn gaps_between_segments_are_compaction_or_damage() {
         }
     };
     check(lost, &[(Damage, "t-0/log-start", "gap")]);
+    let moved = put("t-0/leader-epoch-checkpoint", "0\n2\n1 16\n3 17\n");
+    check(|tree| (lost(tree), moved(tree)).1, &[]);
 }
 
 #[test]

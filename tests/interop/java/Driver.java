@@ -57,6 +57,7 @@ public class Driver {
 
     private final String bootstrap;
     private final Admin admin;
+    private final Transactions transactions = new Transactions();
 
     Driver(String bootstrap) {
         this.bootstrap = bootstrap;
@@ -122,6 +123,8 @@ public class Driver {
                             RecordsToDelete.beforeOffset(command.get("before").asLong())))
                     .lowWatermarks().values().iterator().next()).lowWatermark());
             case "tool" -> Tool.run(command, answer);
+            case "groups" -> Groups.list(admin, answer);
+            case "transact" -> transactions.run(command, client(command, "transactions"), answer);
             case "log-dirs" -> logDirs(command, topic, answer);
             default -> throw new IllegalArgumentException("no such command: " + command);
         }

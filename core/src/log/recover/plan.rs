@@ -11,6 +11,8 @@ pub(super) struct SegmentFiles {
     pub(super) size: u64,
     /// Bytes of the time index, when it is there.
     pub(super) times: Option<u64>,
+    /// Whether transactions were aborted in it.
+    pub(super) aborted: bool,
 }
 
 /// The files of a log.
@@ -20,6 +22,10 @@ pub(super) struct Files {
     pub(super) snapshots: BTreeSet<Offset>,
     pub(super) leftovers: Vec<String>,
     pub(super) has_owner: bool,
+    /// Kafka took segments out not long before the node went down.
+    pub(super) has_deleted: bool,
+    /// Which transactions were aborted has to be told by the records from this segment on.
+    pub(super) untold: Option<Offset>,
 }
 
 impl Files {
@@ -29,12 +35,17 @@ impl Files {
         for entry in names {
             match FileKind::parse(&entry.name) {
                 Some((FileKind::Log, base)) => {
-                    files.segments.insert(base, SegmentFiles { size: entry.len, times: None });
+                    files
+                        .segments
+                        .insert(base, SegmentFiles { size: entry.len, ..Default::default() });
                 }
                 Some((FileKind::Snapshot, at)) => {
                     files.snapshots.insert(at);
                 }
-                None if is_leftover(&entry.name) => files.leftovers.push(entry.name.clone()),
+                None if is_leftover(&entry.name) => {
+                    files.has_deleted |= entry.name.ends_with(".log.deleted");
+                    files.leftovers.push(entry.name.clone());
+                }
                 _ => {}
             }
         }
@@ -47,6 +58,7 @@ impl Files {
             let Some((kind, base)) = FileKind::parse(&entry.name) else { continue };
             match (kind, self.segments.get_mut(&base)) {
                 (FileKind::TimeIndex, Some(segment)) => segment.times = Some(entry.len),
+                (FileKind::TxnIndex, Some(segment)) => segment.aborted = true,
                 (FileKind::Index | FileKind::TimeIndex | FileKind::TxnIndex, None) => {
                     self.leftovers.push(entry.name.clone());
                 }
@@ -69,19 +81,24 @@ impl Files {
     /// The base of the first segment whose records are looked at: the active one after a clean
     /// stop, the one that holds the recovery point otherwise.
     pub(super) fn scan_from(&self, plan: &RecoveryPlan) -> Offset {
-        let last = self.segments.keys().next_back().copied().unwrap_or(Offset(0));
-        if plan.clean {
-            return last;
-        }
-        let holding = self.segments.range(..=plan.recovery_point).next_back();
+        let upto = if plan.clean { Offset(i64::MAX) } else { plan.recovery_point };
+        let holding = self.segments.range(..=upto).next_back();
         let first = self.segments.keys().next().copied().unwrap_or(Offset(0));
-        holding.map_or(first, |(base, _)| *base)
+        let from = holding.map_or(first, |(base, _)| *base);
+        self.untold.map_or(from, |untold| untold.min(from))
+    }
+
+    /// The base of the first segment whose records tell which transactions were aborted: all that
+    /// come after it are scanned.
+    pub(super) fn told_from(&self, plan: &RecoveryPlan) -> Offset {
+        let all = plan.clean && self.untold.is_none();
+        if all { Offset(i64::MAX) } else { self.scan_from(plan) }
     }
 
     /// Snapshots that a scan can build on, oldest first: those up to where it begins, and after a
     /// clean stop the one at the end of the log.
     pub(super) fn usable_snapshots(&self, plan: &RecoveryPlan) -> Vec<Offset> {
-        let upto = if plan.clean { Offset(i64::MAX) } else { self.scan_from(plan) };
+        let upto = self.told_from(plan);
         self.snapshots.range(..=upto).copied().collect()
     }
 }

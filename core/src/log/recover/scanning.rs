@@ -1,6 +1,6 @@
 //! The scan of a recovery: reading segments, cutting what is torn, rebuilding what follows.
 
-use dohle_wire::record::BatchHeader;
+use dohle_wire::record::RawBatch;
 
 use super::*;
 use crate::log::tail::{Tail, TailBatch};
@@ -37,7 +37,7 @@ impl Recovery {
     ) -> Result<(), String> {
         loop {
             match scan.advance() {
-                Scanned::Batch(batch, position) => self.take(at, &batch.header, position),
+                Scanned::Batch(batch, position) => self.take(at, &batch, position),
                 Scanned::Need { position, len } => {
                     let file = self.segments[at].file;
                     self.step = Step::Scan { at, scan };
@@ -51,7 +51,8 @@ impl Recovery {
     }
 
     /// Takes a batch found at its place into the derived state.
-    fn take(&mut self, at: usize, header: &BatchHeader, position: u64) {
+    fn take(&mut self, at: usize, batch: &RawBatch, position: u64) {
+        let header = &batch.header;
         let len = header.total_len() as u64;
         let segment = &mut self.segments[at];
         segment.note(header, position, len, self.plan.settings.index_interval);
@@ -64,7 +65,7 @@ impl Recovery {
         });
         self.epochs.begin(header.partition_leader_epoch, header.base_offset);
         if header.base_offset >= self.replayed {
-            self.producers.note(header);
+            self.note(self.segments[at].base, batch);
         }
         self.end = header.next_offset();
     }
@@ -88,11 +89,23 @@ impl Recovery {
             return self.cut(at, size, &why, fx);
         }
         let missing = next.base > self.end && self.end >= self.plan.recovery_point;
+        let missing = missing && next.base > self.compacted();
         if missing && !self.plan.clean {
             let why = format!("records {} to {} are missing", self.end, next.base);
             return self.cut(at, size, &why, fx);
         }
         self.scan_segment(at + 1, 0, fx)
+    }
+
+    /// Up to where what is missing was taken out by Kafka's cleaner, which keeps the files that it
+    /// took out for a while. Where only Kafka has written, it was the cleaner in any case.
+    fn compacted(&self) -> Offset {
+        match self.plan.gaps {
+            _ if self.files.has_deleted => Offset(i64::MAX),
+            Gaps::Cleaned(_) if !self.says_start => Offset(i64::MAX),
+            Gaps::Cleaned(upto) | Gaps::Upto(upto) => upto,
+            Gaps::None => Offset(0),
+        }
     }
 
     /// All batches were sound. There is as much as there is known to have been.
@@ -212,6 +225,7 @@ impl Recovery {
             self.start_over(fx);
         }
         self.put_indexes(fx);
+        self.put_aborted(fx);
         let stale = self.files.snapshots.split_off(&self.end.plus(1));
         for at in stale {
             let path = self.plan.folder.join(&FileKind::Snapshot.name(at));
@@ -273,10 +287,11 @@ impl Recovery {
             plan.log_start.unwrap_or(Offset(0)).max(first),
             plan.settings.clone(),
         );
-        log.store.on_disk = self.files.has_owner;
+        log.store.on_disk = self.files.has_owner && self.says_start;
         log.store.epochs_on_disk = self.epochs_saved.is_some();
         log.store.epochs_unsaved = self.epochs_starved.then_some(log.log_start);
         log.end = self.end.max(log.log_start);
+        log.gaps_upto = self.compacted().min(log.end);
         log.written = log.end;
         log.segments = std::mem::take(&mut self.segments);
         for at in 0..log.segments.len() {
@@ -291,6 +306,10 @@ impl Recovery {
         log.epochs = std::mem::take(&mut self.epochs);
         log.epochs.cut_start(log.log_start);
         log.producers = std::mem::take(&mut self.producers);
+        if !log.segments.is_empty() {
+            log.aborted = std::mem::take(&mut self.aborted);
+            log.aborted.keep(first, log.end);
+        }
         log.tail = std::mem::take(&mut self.tail);
         log.invariants();
         log

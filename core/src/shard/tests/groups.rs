@@ -14,7 +14,7 @@ use crate::image::resource;
 pub(super) const OFFSETS: u128 = 50;
 
 /// A node that has been asked for a coordinator.
-fn coordinating() -> World {
+pub(super) fn coordinating() -> World {
     let mut world = World::new();
     world.topic(OFFSETS_TOPIC, OFFSETS, &[("cleanup.policy", "compact")]);
     world.topic("t", 1, &[]);
