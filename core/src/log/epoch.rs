@@ -34,6 +34,17 @@ impl EpochCache {
         self.entries.last().map(|&(epoch, _)| epoch)
     }
 
+    /// Where the latest epoch known began.
+    #[must_use]
+    pub fn latest_start(&self) -> Option<Offset> {
+        self.entries.last().map(|&(_, start)| start)
+    }
+
+    /// Epochs with the offset each began at, the earliest first.
+    pub fn iter(&self) -> impl Iterator<Item = (LeaderEpoch, Offset)> + '_ {
+        self.entries.iter().copied()
+    }
+
     /// The epoch in which `offset` was (or will be) written.
     #[must_use]
     pub fn epoch_at(&self, offset: Offset) -> Option<LeaderEpoch> {

@@ -10,6 +10,7 @@
 //! Must never know: who leads, who waits, what clients are told.
 
 pub mod epoch;
+pub mod follow;
 pub mod index;
 pub mod locate;
 pub mod names;
@@ -24,6 +25,7 @@ mod store;
 pub mod tail;
 #[cfg(test)]
 mod tests;
+pub mod truncate;
 
 use bytes::{BufMut, Bytes, BytesMut};
 use dohle_wire::error::ErrorCode;
@@ -43,6 +45,7 @@ use crate::batch::CheckedBatch;
 use crate::disk::{DiskOp, FileIds, FilePath, IoDone, IoError, IoId, IoOk, What};
 use crate::fx::Fx;
 use crate::mail::Refusal;
+use crate::mutant::Mutant;
 use crate::time::{Deadline, Instant, Now};
 
 /// The log of one partition.
@@ -96,8 +99,8 @@ impl Log {
         settings: LogSettings,
     ) -> Self {
         Self {
+            store: Store::new(owner, generation, folder, topic_id, settings.mutants),
             settings,
-            store: Store::new(owner, generation, folder, topic_id),
             log_start: start,
             end: start,
             written: start,
@@ -234,15 +237,30 @@ impl Log {
         fx: &mut Fx<E>,
     ) -> Result<LogAppend, Refusal> {
         self.check_size(batch)?;
-        let len = batch.bytes().len() as u64;
         let header = self.placed(batch.header(), epoch);
-        self.make_room(now, &header, len, files, fx);
-        self.note_epoch(epoch, header.base_offset, fx);
+        Ok(self.put(now, &header, batch.bytes(), files, fx))
+    }
+
+    /// Appends a batch whose place and epoch are settled.
+    fn put<E: From<DiskOp>>(
+        &mut self,
+        now: Now,
+        header: &BatchHeader,
+        bytes: &Bytes,
+        files: &mut FileIds,
+        fx: &mut Fx<E>,
+    ) -> LogAppend {
+        let len = bytes.len() as u64;
+        self.make_room(now, header, len, files, fx);
+        self.note_epoch(header.partition_leader_epoch, header.base_offset, fx);
         let position = self.active().size;
-        self.note(&header, position, len);
-        self.write(&header, batch.bytes(), position, fx);
+        self.note(header, position, len);
+        self.write(header, bytes, position, fx);
         self.sync_if_due(now, fx);
-        Ok(LogAppend { base: header.base_offset, next: self.end })
+        if self.settings.mutants.has(Mutant::WrittenAtAppend) {
+            self.written = self.end;
+        }
+        LogAppend { base: header.base_offset, next: self.end }
     }
 
     fn placed(&self, header: &BatchHeader, epoch: LeaderEpoch) -> BatchHeader {
@@ -499,7 +517,13 @@ impl Log {
             self.store.put_metadata(self.log_start, fx);
         }
         if self.store.on_disk {
-            self.store.doom(self.segments.drain(..gone), self.log_start, fx);
+            let wrong = self.settings.mutants.has(Mutant::WrongSegmentsRemoved) && gone > 1;
+            let doomed: Vec<Segment> = match wrong {
+                true => self.segments[1..=gone].to_vec(),
+                false => self.segments[..gone].to_vec(),
+            };
+            self.segments.drain(..gone);
+            self.store.doom(doomed.into_iter(), self.log_start, fx);
         }
         self.tail.cut_start(self.log_start);
         self.epochs.cut_start(self.log_start);
@@ -518,6 +542,9 @@ impl Log {
     /// Whether everything asked for by [`Log::close`] is done.
     #[must_use]
     pub fn is_closed(&self) -> bool {
+        if self.settings.mutants.has(Mutant::ClosedBeforeSealed) {
+            return self.closing && self.written == self.end;
+        }
         let sealed = self.segments.iter().all(|segment| segment.unsealed == 0);
         self.closing && sealed && self.durable == self.end && !self.store.epochs_pending()
     }

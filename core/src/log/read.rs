@@ -8,6 +8,7 @@ use super::locate::{LocatePlan, Located, Target};
 use super::names::FileKind;
 use super::segment::Segment;
 use super::tail::Span;
+use crate::mutant::Mutant;
 
 /// What is known about a read at once.
 #[derive(Clone, Debug, PartialEq)]
@@ -27,6 +28,9 @@ impl Log {
         if from >= upper {
             return Reading::Empty;
         }
+        let at_roll = self.segments.last().is_some_and(|active| active.base == upper);
+        let stale = at_roll && self.settings.mutants.has(Mutant::BoundLostAtRoll);
+        let upper = if stale { self.end } else { upper };
         if let Some(span) = self.tail.find(from, upper) {
             return Reading::At(span);
         }
@@ -65,7 +69,7 @@ impl Log {
         self.segments.partition_point(|segment| segment.base <= offset).checked_sub(1)
     }
 
-    fn plan(&self, at: usize, target: Target, upper: Offset) -> LocatePlan {
+    pub(super) fn plan(&self, at: usize, target: Target, upper: Offset) -> LocatePlan {
         let segment = &self.segments[at];
         let in_memory = at + 1 == self.segments.len() || segment.unsealed > 0;
         let side = |kind| (!in_memory).then(|| self.store.file(kind, segment.base));

@@ -8,6 +8,7 @@ use super::names::{FileKind, LEADER_EPOCHS, LOG_START, PARTITION_METADATA};
 use super::segment::Segment;
 use crate::disk::{DiskOp, FilePath, IoId, What};
 use crate::fx::Fx;
+use crate::mutant::{Mutant, Mutants};
 
 /// Token of the leader epochs' file among side files (segments use their base offset).
 pub(super) const EPOCHS: i64 = -1;
@@ -22,15 +23,18 @@ pub(super) struct Store {
     owner: u32,
     pub(super) generation: u32,
     pub(super) folder: FilePath,
-    topic_id: TopicId,
+    pub(super) topic_id: TopicId,
     /// `partition.metadata` is there.
     pub(super) on_disk: bool,
     /// The leader epochs' file is there or on its way.
     pub(super) epochs_on_disk: bool,
+    /// A file says that older checkpoints are not to be believed.
+    pub(super) bounded: bool,
     epochs_put: Put,
     start_put: Put,
     /// Segments below the log start, to be removed once that start is durable.
     doomed: Vec<Segment>,
+    mutants: Mutants,
 }
 
 /// At most one write of a file is under way; what comes meanwhile goes out after it.
@@ -42,7 +46,13 @@ enum Put {
 }
 
 impl Store {
-    pub(super) fn new(owner: u32, generation: u32, folder: FilePath, topic_id: TopicId) -> Self {
+    pub(super) fn new(
+        owner: u32,
+        generation: u32,
+        folder: FilePath,
+        topic_id: TopicId,
+        mutants: Mutants,
+    ) -> Self {
         Self {
             owner,
             generation,
@@ -50,9 +60,11 @@ impl Store {
             topic_id,
             on_disk: false,
             epochs_on_disk: false,
+            bounded: false,
             epochs_put: Put::Idle,
             start_put: Put::Idle,
             doomed: Vec::new(),
+            mutants,
         }
     }
 
@@ -92,8 +104,10 @@ impl Store {
             return;
         }
         self.epochs_put = Put::UnderWay;
-        let text = Bytes::from(epochs.encode());
-        self.put(self.folder.join(LEADER_EPOCHS), text, EPOCHS, fx);
+        let (id, path) = (self.id(What::Side, EPOCHS), self.folder.join(LEADER_EPOCHS));
+        let data = Bytes::from(epochs.encode());
+        let durable = !self.mutants.has(Mutant::EpochsNotSynced);
+        fx.push(E::from(DiskOp::Put { id, path, data, durable }));
     }
 
     pub(super) fn epochs_written<E: From<DiskOp>>(&mut self, epochs: &EpochCache, fx: &mut Fx<E>) {
@@ -106,6 +120,11 @@ impl Store {
 
     pub(super) fn epochs_pending(&self) -> bool {
         self.epochs_put != Put::Idle
+    }
+
+    /// Neither the epochs nor the start are being written.
+    pub(super) fn is_idle(&self) -> bool {
+        self.epochs_put == Put::Idle && self.start_put == Put::Idle
     }
 
     /// Removes segments that end at or below `start`, after that start is durable: should only

@@ -1,6 +1,8 @@
 //! Logs against a model: whatever happens, what comes back is a prefix that holds all that was
 //! durable, and everything derived equals a replay.
 
+mod truncation;
+
 use std::collections::BTreeMap;
 
 use bytes::Bytes;

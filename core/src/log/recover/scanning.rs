@@ -128,6 +128,8 @@ impl Recovery {
         ));
         self.step = Step::Cut;
         self.end = start;
+        // A snapshot of what is not there any more may have been found.
+        self.producers = ProducerTable::default();
         for segment in std::mem::take(&mut self.segments) {
             self.remove_segment(&segment, fx);
         }
@@ -173,7 +175,8 @@ impl Recovery {
         self.step = Step::CutEpochs;
         let path = self.plan.folder.join(LEADER_EPOCHS);
         let data = Bytes::from(self.epochs.encode());
-        self.ask(fx, |id| DiskOp::Put { id, path, data, durable: true });
+        let durable = !self.plan.settings.mutants.has(Mutant::EpochsNotSynced);
+        self.ask(fx, |id| DiskOp::Put { id, path, data, durable });
         Ok(())
     }
 
@@ -252,6 +255,7 @@ impl Recovery {
         );
         log.store.on_disk = self.files.has_owner;
         log.store.epochs_on_disk = self.has_epochs;
+        log.store.bounded = self.bounded;
         log.end = self.end.max(log.log_start);
         log.written = log.end;
         log.segments = std::mem::take(&mut self.segments);
