@@ -68,11 +68,13 @@ pub enum Mutant {
     /// Segments are removed by where they stand in a list that has changed (KAFKA-12955; breaks
     /// L7).
     WrongSegmentsRemoved,
+    /// Recovery need not look where epochs began that are not on disk yet (breaks L3, L10).
+    EpochsNotAwaited,
 }
 
 impl Mutant {
     /// Every planted bug there is.
-    pub const ALL: [Self; 27] = [
+    pub const ALL: [Self; 28] = [
         Self::NoTornTailCheck,
         Self::NoSequenceCheck,
         Self::AckBeforeCompletion,
@@ -100,6 +102,7 @@ impl Mutant {
         Self::ClosedBeforeSealed,
         Self::EpochsNotSynced,
         Self::WrongSegmentsRemoved,
+        Self::EpochsNotAwaited,
     ];
 
     /// The bug of that name.
@@ -139,6 +142,7 @@ impl Mutant {
             Self::ClosedBeforeSealed => "closed-before-sealed",
             Self::EpochsNotSynced => "epochs-not-synced",
             Self::WrongSegmentsRemoved => "wrong-segments-removed",
+            Self::EpochsNotAwaited => "epochs-not-awaited",
         }
     }
 }

@@ -44,7 +44,8 @@ pub fn scenario(mutant: Mutant) -> Scenario {
         | SnapshotBeyondScan
         | ClosedBeforeSealed
         | EpochsNotSynced
-        | WrongSegmentsRemoved => Scenario::Log,
+        | WrongSegmentsRemoved
+        | EpochsNotAwaited => Scenario::Log,
         _ => Scenario::Single,
     }
 }

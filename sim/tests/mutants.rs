@@ -64,6 +64,7 @@ found! {
     a_clean_stop_that_was_none: ClosedBeforeSealed,
     epochs_that_power_takes: EpochsNotSynced,
     segments_removed_by_mistake: WrongSegmentsRemoved,
+    epochs_that_nobody_waits_for: EpochsNotAwaited,
 }
 
 mod from_outside {

@@ -139,11 +139,17 @@ impl Log {
     }
 
     /// Recovery need not look below this offset (L10: never past what is durable, side files of
-    /// closed segments included).
+    /// closed segments and leader epochs included).
     #[must_use]
     pub fn recovery_point(&self) -> Offset {
         let unsealed = self.segments.iter().find(|segment| segment.unsealed > 0);
-        unsealed.map_or(self.durable, |segment| self.durable.min(segment.base))
+        let sealed = unsealed.map_or(self.durable, |segment| self.durable.min(segment.base));
+        match self.store.unsaved_epoch {
+            Some(start) if !self.settings.mutants.has(Mutant::EpochsNotAwaited) => {
+                sealed.min(start)
+            }
+            _ => sealed,
+        }
     }
 
     /// Leader epochs.
@@ -496,7 +502,9 @@ impl Log {
         if token == EPOCHS {
             self.store.epochs_written(&self.epochs, fx);
         } else if token == store::START {
-            self.store.start_written(self.log_start, fx);
+            if self.store.start_written(self.log_start, fx) {
+                self.epochs.cut_start(self.log_start);
+            }
         } else if let Ok(at) = self.segments.binary_search_by_key(&token, |s| s.base.0) {
             self.segments[at].unsealed -= 1;
             if self.segments[at].unsealed == 0 && at + 1 < self.segments.len() {
@@ -526,7 +534,10 @@ impl Log {
             self.store.doom(doomed.into_iter(), self.log_start, fx);
         }
         self.tail.cut_start(self.log_start);
-        self.epochs.cut_start(self.log_start);
+        // A crash may take the start back while that is not durable.
+        if !self.store.on_disk {
+            self.epochs.cut_start(self.log_start);
+        }
         self.invariants();
     }
 

@@ -285,7 +285,8 @@ impl Recovery {
         Ok(())
     }
 
-    /// Checkpoints may be from before a truncation, and promise what it cut off.
+    /// Checkpoints may be from before a truncation, and promise what it cut off. Those of a clean
+    /// stop are not.
     fn on_bound<E: From<DiskOp>>(
         &mut self,
         text: Option<&[u8]>,
@@ -293,7 +294,7 @@ impl Recovery {
     ) -> Result<(), String> {
         let bound = text.map(|text| parse_offset(text, TRUNCATED_TO)).transpose()?;
         self.bounded = bound.is_some();
-        if let Some(bound) = bound {
+        if let Some(bound) = bound.filter(|_| !self.plan.clean) {
             self.plan.recovery_point = self.plan.recovery_point.min(bound);
             self.plan.durable = self.plan.durable.min(bound);
         }

@@ -31,6 +31,8 @@ pub(super) struct Store {
     /// A file says that older checkpoints are not to be believed.
     pub(super) bounded: bool,
     epochs_put: Put,
+    /// Where the first epoch began that may not be on disk.
+    pub(super) unsaved_epoch: Option<Offset>,
     start_put: Put,
     /// Segments below the log start, to be removed once that start is durable.
     doomed: Vec<Segment>,
@@ -62,6 +64,7 @@ impl Store {
             epochs_on_disk: false,
             bounded: false,
             epochs_put: Put::Idle,
+            unsaved_epoch: None,
             start_put: Put::Idle,
             doomed: Vec::new(),
             mutants,
@@ -98,6 +101,11 @@ impl Store {
     }
 
     pub(super) fn put_epochs<E: From<DiskOp>>(&mut self, epochs: &EpochCache, fx: &mut Fx<E>) {
+        let unsaved = match self.epochs_on_disk {
+            true => epochs.latest_start(),
+            false => epochs.iter().map(|(_, start)| start).next(),
+        };
+        self.unsaved_epoch = [self.unsaved_epoch, unsaved].into_iter().flatten().min();
         self.epochs_on_disk = true;
         if self.epochs_put != Put::Idle {
             self.epochs_put = Put::Again;
@@ -113,8 +121,9 @@ impl Store {
     pub(super) fn epochs_written<E: From<DiskOp>>(&mut self, epochs: &EpochCache, fx: &mut Fx<E>) {
         let again = self.epochs_put == Put::Again;
         self.epochs_put = Put::Idle;
-        if again {
-            self.put_epochs(epochs, fx);
+        match again {
+            true => self.put_epochs(epochs, fx),
+            false => self.unsaved_epoch = None,
         }
     }
 
@@ -145,15 +154,18 @@ impl Store {
         self.put(self.folder.join(LOG_START), text, START, fx);
     }
 
-    pub(super) fn start_written<E: From<DiskOp>>(&mut self, start: Offset, fx: &mut Fx<E>) {
+    /// Whether the log's present start is durable now.
+    pub(super) fn start_written<E: From<DiskOp>>(&mut self, start: Offset, fx: &mut Fx<E>) -> bool {
         let again = self.start_put == Put::Again;
         self.start_put = Put::Idle;
         if again {
-            return self.doom(std::iter::empty(), start, fx);
+            self.doom(std::iter::empty(), start, fx);
+            return false;
         }
         for segment in std::mem::take(&mut self.doomed) {
             self.remove_segment(&segment, fx);
         }
+        true
     }
 
     pub(super) fn remove<E: From<DiskOp>>(&self, path: FilePath, fx: &mut Fx<E>) {

@@ -62,14 +62,26 @@ enum Aim {
     Start(Offset),
 }
 
+/// Where the log is cut.
+#[derive(Copy, Clone, Debug)]
+struct Place {
+    /// Nothing at or past it is kept.
+    end: Offset,
+    /// Everything below it is kept: the segment that is cut begins there. (Where offsets have
+    /// gaps, what is left may end well below `end`.)
+    kept: Offset,
+    /// The file and its length, if a file is cut.
+    file: Option<(FileId, u64)>,
+}
+
 #[derive(Clone, Debug)]
 enum Step {
     Settle,
     Locate,
-    Bound { end: Offset, file: Option<(FileId, u64)> },
+    Bound { cut: Place },
     List,
-    Cut { end: Offset },
-    Epochs { end: Offset },
+    Cut { cut: Place },
+    Epochs { cut: Place },
     Start,
     Reopen(Box<Recovery>),
 }
@@ -178,10 +190,10 @@ impl Truncation {
         }
         match (self.step.clone(), done.result) {
             (Step::Locate, Ok(IoOk::Located(found))) => self.on_located(found, fx),
-            (Step::Bound { end, file }, _) => self.begin_cut(end, file, fx),
+            (Step::Bound { cut }, _) => self.begin_cut(cut, fx),
             (Step::List, Ok(IoOk::Listing(found))) => self.on_list(found, fx),
-            (Step::Cut { end }, _) => self.cut_epochs(end, fx),
-            (Step::Epochs { end }, _) => self.put_start(end, fx),
+            (Step::Cut { cut }, _) => self.cut_epochs(cut, fx),
+            (Step::Epochs { cut }, _) => self.put_start(cut, fx),
             (Step::Start, _) => self.reopen(self.log.log_start, fx),
             (step, answer) => unreachable!("an answer {answer:?} that {step:?} does not have"),
         }
@@ -200,7 +212,7 @@ impl Truncation {
         }
         match self.aim {
             Aim::End(to) => self.locate(to, fx),
-            Aim::Start(_) => self.bound(Offset(0), None, fx),
+            Aim::Start(_) => self.bound(NOTHING, fx),
         }
     }
 
@@ -214,26 +226,23 @@ impl Truncation {
 
     fn on_located<E: From<DiskOp>>(&mut self, found: Option<Located>, fx: &mut Fx<E>) {
         let Aim::End(to) = self.aim else { return };
-        let file = self.log.segments[self.log.holding(to)].file;
+        let segment = &self.log.segments[self.log.holding(to)];
+        let (file, kept) = (segment.file, segment.base);
         let end = found.as_ref().map_or(to, |batch| batch.base.min(to));
-        self.bound(end, found.map(|batch| (file, batch.position)), fx);
+        let file = found.map(|batch| (file, batch.position));
+        self.bound(Place { end, kept, file }, fx);
     }
 
-    fn bound<E: From<DiskOp>>(&mut self, end: Offset, file: Option<(FileId, u64)>, fx: &mut Fx<E>) {
-        self.step = Step::Bound { end, file };
+    fn bound<E: From<DiskOp>>(&mut self, cut: Place, fx: &mut Fx<E>) {
+        self.step = Step::Bound { cut };
         let path = self.log.store.folder.join(TRUNCATED_TO);
-        let data = Bytes::from(format!("{end}\n"));
+        let data = Bytes::from(format!("{}\n", cut.kept));
         self.ask(fx, |id| DiskOp::Put { id, path, data, durable: true });
     }
 
-    fn begin_cut<E: From<DiskOp>>(
-        &mut self,
-        end: Offset,
-        file: Option<(FileId, u64)>,
-        fx: &mut Fx<E>,
-    ) {
+    fn begin_cut<E: From<DiskOp>>(&mut self, cut: Place, fx: &mut Fx<E>) {
         let Aim::End(to) = self.aim else { return self.list(fx) };
-        if let Some((file, len)) = file {
+        if let Some((file, len)) = cut.file {
             self.ask(fx, |id| DiskOp::Truncate { id, file, len });
         }
         let at = self.log.holding(to);
@@ -241,7 +250,7 @@ impl Truncation {
         let later = &self.log.segments[at + 1..];
         let records = later.iter().flat_map(|segment| names(segment, &[FileKind::Log]));
         let gone: Vec<String> = indexes.chain(records).collect();
-        self.remove(end, gone, fx);
+        self.remove(cut, gone, fx);
     }
 
     /// What a log that shall be empty has on disk: snapshots of long ago, too.
@@ -254,35 +263,37 @@ impl Truncation {
     fn on_list<E: From<DiskOp>>(&mut self, found: Option<Vec<DirEntry>>, fx: &mut Fx<E>) {
         let names = found.into_iter().flatten().map(|entry| entry.name);
         let gone = names.filter(|name| FileKind::parse(name).is_some()).collect();
-        self.remove(Offset(0), gone, fx);
+        self.remove(NOTHING, gone, fx);
     }
 
-    fn remove<E: From<DiskOp>>(&mut self, end: Offset, gone: Vec<String>, fx: &mut Fx<E>) {
-        self.step = Step::Cut { end };
+    fn remove<E: From<DiskOp>>(&mut self, cut: Place, gone: Vec<String>, fx: &mut Fx<E>) {
+        self.step = Step::Cut { cut };
         self.log.release(fx);
         for name in gone {
             let path = self.log.store.folder.join(&name);
             self.ask(fx, |id| DiskOp::Remove { id, path });
         }
         if self.pending == 0 {
-            self.cut_epochs(end, fx);
+            self.cut_epochs(cut, fx);
         }
     }
 
-    fn cut_epochs<E: From<DiskOp>>(&mut self, end: Offset, fx: &mut Fx<E>) {
+    fn cut_epochs<E: From<DiskOp>>(&mut self, cut: Place, fx: &mut Fx<E>) {
         match self.aim {
-            Aim::End(_) => self.log.epochs.cut_end(end),
+            Aim::End(_) => self.log.epochs.cut_end(cut.end),
             Aim::Start(_) => self.log.epochs = EpochCache::default(),
         }
-        self.step = Step::Epochs { end };
+        self.step = Step::Epochs { cut };
         let path = self.log.store.folder.join(LEADER_EPOCHS);
         let data = Bytes::from(self.log.epochs.encode());
         let durable = !self.log.settings.mutants.has(Mutant::EpochsNotSynced);
         self.ask(fx, |id| DiskOp::Put { id, path, data, durable });
     }
 
-    fn put_start<E: From<DiskOp>>(&mut self, end: Offset, fx: &mut Fx<E>) {
-        let Aim::Start(start) = self.aim else { return self.reopen(end, fx) };
+    fn put_start<E: From<DiskOp>>(&mut self, cut: Place, fx: &mut Fx<E>) {
+        let Aim::Start(start) = self.aim else {
+            return self.reopen(cut.kept, fx);
+        };
         self.log.log_start = start;
         if self.log.settings.mutants.has(Mutant::EmptiedLogForgetsStart) {
             return self.reopen(start, fx);
@@ -293,8 +304,8 @@ impl Truncation {
         self.ask(fx, |id| DiskOp::Put { id, path, data, durable: true });
     }
 
-    fn reopen<E: From<DiskOp>>(&mut self, end: Offset, fx: &mut Fx<E>) {
-        let (log, trusted) = (&self.log, end.min(self.log.recovery_point()));
+    fn reopen<E: From<DiskOp>>(&mut self, kept: Offset, fx: &mut Fx<E>) {
+        let (log, trusted) = (&self.log, kept.min(self.log.recovery_point()));
         let plan = RecoveryPlan {
             owner: log.store.id(What::Recover, 0).owner,
             generation: self.generation,
@@ -327,6 +338,8 @@ impl Truncation {
         log
     }
 }
+
+const NOTHING: Place = Place { end: Offset(0), kept: Offset(0), file: None };
 
 /// The indexes of the segment that is cut say too much; those of the active one live in memory.
 const INDEXES: [FileKind; 3] = [FileKind::Index, FileKind::TimeIndex, FileKind::TxnIndex];

@@ -6,9 +6,7 @@ use dohle_core::log::Log;
 use dohle_core::log::producer::{ProducerEntry, Verdict};
 use dohle_wire::id::{LeaderEpoch, Offset, ProducerEpoch, ProducerId, Sequence, Timestamp};
 use dohle_wire::record::control::{ControlRecord, EndTransaction};
-use dohle_wire::record::{
-    BatchBuilder, BatchHeader, NoCodecs, RawBatch, patch,
-};
+use dohle_wire::record::{BatchBuilder, BatchHeader, NoCodecs, RawBatch, patch};
 
 use super::{LogWorld, Phase, Role};
 use crate::oracle::Violation;

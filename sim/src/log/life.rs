@@ -110,6 +110,7 @@ impl LogWorld {
             return self.failed(&error.to_string());
         }
         let saved = self.saving.take();
+        self.tally.checkpoints += u64::from(saved.is_some());
         match (std::mem::replace(&mut self.phase, Phase::Down), &done.result) {
             (Phase::Reading, Ok(IoOk::Content(text))) => {
                 let saved = Saved::parse(text.clone());
@@ -123,7 +124,6 @@ impl LogWorld {
             (Phase::Serving(mut log), _) => {
                 let mut fx = Fx::new();
                 if let Some(saved) = saved {
-                    self.tally.checkpoints += 1;
                     log.on_checkpoint(Offset(saved.recovery_point), &mut fx);
                 }
                 self.phase = Phase::Serving(log);
@@ -343,9 +343,12 @@ impl LogWorld {
         self.phase = Phase::Serving(log);
         self.derived(true, true)?;
         self.sides()?;
-        self.lead(i32::from(crashed));
-        self.read_all()?;
         self.acknowledge()?;
+        self.read_all()?;
+        match crashed && self.draw("leads", 3) == 0 {
+            true => self.follow()?,
+            false => self.lead(i32::from(crashed)),
+        }
         self.kernel.at(self.kernel.time, LogEvent::Act(self.life));
         Ok(())
     }

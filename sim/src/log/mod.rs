@@ -349,7 +349,7 @@ impl LogWorld {
             ("cuts", (wanted(swarm.mix.cuts > 0, 3), tally.cuts)),
             ("empties", (wanted(swarm.mix.empties > 0, 1), tally.empties)),
             ("starts", (wanted(swarm.mix.starts > 0, 1), tally.starts)),
-            ("checkpoints", (3, tally.checkpoints)),
+            ("checkpoints", (5, tally.checkpoints)),
             ("recoveries", (4, tally.recoveries)),
             ("compared", (60, tally.compared)),
             ("disk_failures", (wanted(swarm.failing_disk, 1), tally.disk_failures)),

@@ -119,11 +119,11 @@ fn mix(choices: &mut Choices) -> Mix {
     Mix {
         reads: pick(choices, "reads", &[15, 30, 60]),
         flushes: pick(choices, "flushes", &[0, 3, 10]),
-        checkpoints: pick(choices, "checkpoints", &[1, 3, 10]),
-        epochs: pick(choices, "epochs", &[1, 2, 6]),
-        cuts: pick(choices, "cuts", &[0, 1, 2, 4]),
-        empties: pick(choices, "empties", &[0, 0, 1]),
-        starts: pick(choices, "starts", &[0, 1, 3]),
+        checkpoints: pick(choices, "checkpoints", &[3, 6, 15]),
+        epochs: pick(choices, "epochs", &[2, 4, 8]),
+        cuts: pick(choices, "cuts", &[0, 2, 4, 8]),
+        empties: pick(choices, "empties", &[0, 0, 2]),
+        starts: pick(choices, "starts", &[0, 2, 4]),
     }
 }
 
