@@ -44,11 +44,37 @@ pub enum Mutant {
     OwnedPartitionGiven,
     /// Members may take for ever to give up partitions (breaks G10).
     NoRevocationTimeout,
+    /// A log that is cut at or past its end keeps the epoch that its leader never wrote in
+    /// (KAFKA-10706; breaks L3).
+    EpochsOutliveTruncation,
+    /// A log that is emptied begins anew in memory only (as KAFKA-9491; breaks L2, L8).
+    EmptiedLogForgetsStart,
+    /// A bound for readers that lies where a segment begins is taken for the end of the log
+    /// (KAFKA-9196; breaks R14).
+    BoundLostAtRoll,
+    /// Records count as written before they are (KAFKA-698; breaks R14, L7).
+    WrittenAtAppend,
+    /// The active segment keeps its index when the log is cut, and rolls when that is full, though
+    /// it holds nothing (KAFKA-6492; breaks L6).
+    IndexOutlivesTruncation,
+    /// Producers are not loaded anew when the log is cut (KAFKA-12153; breaks P4, T4).
+    ProducersOutliveTruncation,
+    /// Recovery builds on a snapshot of producers past what it scans (as KAFKA-5249; breaks P4).
+    SnapshotBeyondScan,
+    /// A log counts as stopped cleanly as soon as it is written (as KAFKA-15375; breaks L7).
+    ClosedBeforeSealed,
+    /// The file of leader epochs is replaced without a sync (KAFKA-16541; breaks L3, L7).
+    EpochsNotSynced,
+    /// Segments are removed by where they stand in a list that has changed (KAFKA-12955; breaks
+    /// L7).
+    WrongSegmentsRemoved,
+    /// Recovery need not look where epochs began that are not on disk yet (breaks L3, L10).
+    EpochsNotAwaited,
 }
 
 impl Mutant {
     /// Every planted bug there is.
-    pub const ALL: [Self; 17] = [
+    pub const ALL: [Self; 28] = [
         Self::NoTornTailCheck,
         Self::NoSequenceCheck,
         Self::AckBeforeCompletion,
@@ -66,7 +92,24 @@ impl Mutant {
         Self::EpochBeforeRevocation,
         Self::OwnedPartitionGiven,
         Self::NoRevocationTimeout,
+        Self::EpochsOutliveTruncation,
+        Self::EmptiedLogForgetsStart,
+        Self::BoundLostAtRoll,
+        Self::WrittenAtAppend,
+        Self::IndexOutlivesTruncation,
+        Self::ProducersOutliveTruncation,
+        Self::SnapshotBeyondScan,
+        Self::ClosedBeforeSealed,
+        Self::EpochsNotSynced,
+        Self::WrongSegmentsRemoved,
+        Self::EpochsNotAwaited,
     ];
+
+    /// The bug of that name.
+    #[must_use]
+    pub fn named(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|mutant| mutant.name() == name)
+    }
 
     /// Its name on the command line.
     #[must_use]
@@ -89,6 +132,17 @@ impl Mutant {
             Self::EpochBeforeRevocation => "epoch-before-revocation",
             Self::OwnedPartitionGiven => "owned-partition-given",
             Self::NoRevocationTimeout => "no-revocation-timeout",
+            Self::EpochsOutliveTruncation => "epochs-outlive-truncation",
+            Self::EmptiedLogForgetsStart => "emptied-log-forgets-start",
+            Self::BoundLostAtRoll => "bound-lost-at-roll",
+            Self::WrittenAtAppend => "written-at-append",
+            Self::IndexOutlivesTruncation => "index-outlives-truncation",
+            Self::ProducersOutliveTruncation => "producers-outlive-truncation",
+            Self::SnapshotBeyondScan => "snapshot-beyond-scan",
+            Self::ClosedBeforeSealed => "closed-before-sealed",
+            Self::EpochsNotSynced => "epochs-not-synced",
+            Self::WrongSegmentsRemoved => "wrong-segments-removed",
+            Self::EpochsNotAwaited => "epochs-not-awaited",
         }
     }
 }

@@ -11,8 +11,8 @@ use crate::choice::Choices;
 use crate::digest::Digest;
 use crate::world::Event;
 
-/// Shared by all inhabitants of one world.
-pub struct Kernel {
+/// Shared by all inhabitants of one world, in which events `E` happen.
+pub struct Kernel<E = Event> {
     /// True time, in nanoseconds since the start of the run.
     pub time: u64,
     /// Where every decision comes from.
@@ -23,12 +23,12 @@ pub struct Kernel {
     pub event: u64,
     trace: Option<Vec<String>>,
     heap: BinaryHeap<Reverse<(u64, u64, u32)>>,
-    slots: Vec<Option<Event>>,
+    slots: Vec<Option<E>>,
     free: Vec<u32>,
     scheduled: u64,
 }
 
-impl Kernel {
+impl<E> Kernel<E> {
     /// The beginning of time.
     #[must_use]
     pub fn new(choices: Choices) -> Self {
@@ -57,7 +57,7 @@ impl Kernel {
     }
 
     /// Schedules an event at a time, at the earliest now.
-    pub fn at(&mut self, time: u64, event: Event) {
+    pub fn at(&mut self, time: u64, event: E) {
         let slot = self.free.pop().unwrap_or_else(|| {
             self.slots.push(None);
             u32::try_from(self.slots.len() - 1).expect("far fewer than 2^32 events are waiting")
@@ -68,12 +68,12 @@ impl Kernel {
     }
 
     /// Schedules an event after a delay.
-    pub fn after(&mut self, delay: u64, event: Event) {
+    pub fn after(&mut self, delay: u64, event: E) {
         self.at(self.time + delay, event);
     }
 
     /// The next event and its time, which becomes the present, if it is not past `limit`.
-    pub fn next(&mut self, limit: u64) -> Option<Event> {
+    pub fn next(&mut self, limit: u64) -> Option<E> {
         let Reverse((time, sequence, slot)) = *self.heap.peek()?;
         if time > limit {
             self.time = limit;

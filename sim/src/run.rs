@@ -10,8 +10,8 @@ use serde::{Deserialize, Serialize};
 use crate::choice::{Choice, Choices, Script};
 use crate::oracle::Violation;
 use crate::scenario::{Gates, Scenario};
-use crate::swarm::Swarm;
-use crate::world::{Halt, World};
+use crate::stage::{Drawn, Stage};
+use crate::world::Halt;
 
 /// What to run, and how closely to watch.
 #[derive(Clone, Debug)]
@@ -37,6 +37,8 @@ pub struct Plan {
     /// Whether the broker's own assertions count. Only in a build with mutants can they be
     /// switched off.
     pub assertions: bool,
+    /// Whether only what can be known from outside is checked (scenario `log`).
+    pub black_box: bool,
 }
 
 impl Plan {
@@ -54,6 +56,7 @@ impl Plan {
             paranoid: false,
             mutants: Mutants::default(),
             assertions: true,
+            black_box: false,
         }
     }
 
@@ -67,8 +70,8 @@ impl Plan {
 
     /// The configuration that the run will have.
     #[must_use]
-    pub fn swarm(&self) -> Swarm {
-        self.scenario.draw(&mut self.choices(), self.length)
+    pub fn swarm(&self) -> Drawn {
+        Drawn::new(self.scenario, &mut self.choices(), self.length)
     }
 }
 
@@ -90,7 +93,7 @@ pub struct Outcome {
     /// The seed.
     pub seed: u64,
     /// The configuration that was drawn.
-    pub swarm: Swarm,
+    pub swarm: Drawn,
     /// What did not hold.
     pub failure: Option<Failure>,
     /// Over everything that happened.
@@ -139,22 +142,24 @@ fn listen() {
 #[must_use]
 pub fn run(plan: &Plan) -> Outcome {
     listen();
-    let (mut world, swarm) = plan.scenario.begin(plan.choices(), plan.length, plan.mutants);
+    let mut choices = plan.choices();
+    let swarm = Drawn::new(plan.scenario, &mut choices, plan.length);
+    let mut stage = Stage::new(swarm.clone(), choices, plan.mutants, plan.black_box);
     if plan.trace {
-        world.kernel.trace();
+        stage.trace();
     }
     if let Some(until) = plan.until {
-        world.stop_at(until);
+        stage.stop_at(until);
     }
     if plan.paranoid {
-        world.be_paranoid();
+        stage.be_paranoid();
     }
     #[cfg(feature = "mutants")]
     dohle_core::mutant::assert_rules(plan.assertions);
     LISTENING.set(true);
-    let played = catch_unwind(AssertUnwindSafe(|| plan.scenario.play(&mut world, &swarm)));
+    let played = catch_unwind(AssertUnwindSafe(|| stage.play()));
     LISTENING.set(false);
-    let gates = Gates::of(&world, &swarm);
+    let gates = stage.gates();
     let violation = match played {
         Ok(Ok(())) if plan.length.is_none() => gates.missed(),
         Ok(Ok(()) | Err(Halt::Until)) => None,
@@ -164,31 +169,31 @@ pub fn run(plan: &Plan) -> Outcome {
             Some(Violation::new("assertion", text))
         }
     };
-    outcome(plan, &world, swarm, gates, violation)
+    outcome(plan, &stage, swarm, gates, violation)
 }
 
 fn outcome(
     plan: &Plan,
-    world: &World,
-    swarm: Swarm,
+    stage: &Stage,
+    swarm: Drawn,
     gates: Gates,
     violation: Option<Violation>,
 ) -> Outcome {
-    let kernel = &world.kernel;
+    let facts = stage.facts();
     let failure =
-        violation.map(|violation| Failure { event: kernel.event, time: kernel.time, violation });
+        violation.map(|violation| Failure { event: facts.event, time: facts.time, violation });
     Outcome {
         seed: plan.seed,
         swarm,
         failure,
-        digest: kernel.digest.value(),
-        events: kernel.event,
-        simulated: kernel.time,
-        committed: world.oracles.counts().acknowledged,
-        allowed_losses: world.oracles.armed.allowed_losses,
+        digest: facts.digest,
+        events: facts.event,
+        simulated: facts.time,
+        committed: stage.acknowledged(),
+        allowed_losses: stage.allowed_losses(),
         gates,
-        lines: kernel.lines().to_vec(),
-        choices: kernel.choices.log(),
-        state: world.state(),
+        lines: facts.lines,
+        choices: facts.choices,
+        state: stage.state(),
     }
 }

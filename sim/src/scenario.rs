@@ -25,6 +25,8 @@ use crate::world::{Event, Halt, World};
 pub enum Scenario {
     /// One node, several clients, crashes.
     Single,
+    /// One log on one disk.
+    Log,
 }
 
 /// After faults are over everything has to come to an end within this time.
@@ -39,13 +41,14 @@ const GENERATIONS_MIN: u64 = 3;
 
 impl Scenario {
     /// All of them.
-    pub const ALL: [Self; 1] = [Self::Single];
+    pub const ALL: [Self; 2] = [Self::Single, Self::Log];
 
     /// Its name on the command line.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
             Self::Single => "single",
+            Self::Log => "log",
         }
     }
 
@@ -53,38 +56,6 @@ impl Scenario {
     #[must_use]
     pub fn named(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|scenario| scenario.name() == name)
-    }
-
-    /// Draws a configuration. `length` overrides how long faults go on.
-    pub fn draw(self, choices: &mut Choices, length: Option<u64>) -> Swarm {
-        let swarm = match self {
-            Self::Single => Swarm::single(choices),
-        };
-        Swarm { length: length.unwrap_or(swarm.length), ..swarm }
-    }
-
-    /// Draws a configuration, and makes the world in its first moment.
-    pub fn begin(
-        self,
-        mut choices: Choices,
-        length: Option<u64>,
-        mutants: Mutants,
-    ) -> (World, Swarm) {
-        let swarm = self.draw(&mut choices, length);
-        let world = match self {
-            Self::Single => populate(choices, &swarm, mutants),
-        };
-        (world, swarm)
-    }
-
-    /// Lets the run go its way.
-    ///
-    /// # Errors
-    /// A violation, or the event to stop at.
-    pub fn play(self, world: &mut World, swarm: &Swarm) -> Result<(), Halt> {
-        match self {
-            Self::Single => single(world, swarm),
-        }
     }
 }
 
@@ -96,7 +67,8 @@ fn clock(world: &mut World, swarm: &Swarm) -> Clock {
     if swarm.skewed_clocks { Clock::drawn(&mut world.kernel.choices) } else { Clock::exact() }
 }
 
-fn populate(choices: Choices, swarm: &Swarm, mutants: Mutants) -> World {
+/// The world of scenario `single` in its first moment.
+pub(crate) fn populate(choices: Choices, swarm: &Swarm, mutants: Mutants) -> World {
     let mut world = node_world(choices, swarm, mutants);
     add_clients(&mut world, swarm);
     add_faults(&mut world, swarm);
@@ -192,7 +164,7 @@ fn add_groups(world: &mut World, swarm: &Swarm, errand: Errand, first: u64) {
 
 /// Faults; then they heal, and every client comes to an end; somebody reads everything; the node
 /// stops cleanly and starts once more.
-fn single(world: &mut World, swarm: &Swarm) -> Result<(), Halt> {
+pub(crate) fn single(world: &mut World, swarm: &Swarm) -> Result<(), Halt> {
     world.run(swarm.length, |_| false)?;
     // Long clogs and recoveries can leave little time for work, and keep faults waiting.
     let struck = |world: &World, fault: &Fault| world.nemeses[0].happened[*fault as usize] >= 2;

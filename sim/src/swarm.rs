@@ -127,6 +127,7 @@ impl Swarm {
                 inline: chance(choices, "disk-inline", 30),
                 cached: choices.pick(Stream::Swarm, "disk-cached", &[2 * US, 20 * US, 200 * US]),
                 medium: choices.pick(Stream::Swarm, "disk-medium", &[100 * US, MS, 8 * MS]),
+                stalls: 0,
             },
             mail_delay: choices.pick(Stream::Swarm, "mail-delay", &[0, US, 20 * US, MS]),
             length: choices.range(Stream::Swarm, "length", 60, 75) * SEC,

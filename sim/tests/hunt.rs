@@ -18,8 +18,8 @@ fn the_first_seeds_pass() {
             continue;
         }
         assert!(outcome.simulated >= 60_000_000_000 && outcome.committed >= 200, "seed {seed}");
-        assert!(!outcome.swarm.fsync || outcome.allowed_losses == 0, "seed {seed} lost records");
-        fsync += usize::from(outcome.swarm.fsync);
+        assert!(!outcome.swarm.fsync() || outcome.allowed_losses == 0, "seed {seed} lost records");
+        fsync += usize::from(outcome.swarm.fsync());
         lossy += usize::from(outcome.allowed_losses > 0 && outcome.swarm.has(Fault::Power));
     }
     assert_eq!(failed, 0, "of {last} seeds");

@@ -1,38 +1,33 @@
 //! Bugs planted on purpose are found, each within two hundred seeds: with the broker's assertions,
-//! and by the oracles alone.
+//! and by the oracles alone; those of a log also by a checker that sees it from outside, where they
+//! can be seen from there.
 
-use dohle_core::mutant::{Mutant, Mutants};
-use dohle_sim::run::{Plan, run};
-use dohle_sim::scenario::Scenario;
+use dohle_core::mutant::Mutant;
+use dohle_sim::detect::{Watch, scenario, search};
 
 /// A bug that every seed shows at once says nothing about the simulator.
 const EVENTS_LEAST: u64 = 100;
 
 /// A bug is found by what it breaks, not by doing too little.
-fn check(mutant: Mutant, assertions: bool) {
-    for seed in 1..=200 {
-        let mutants = Mutants::only(mutant);
-        let plan = Plan { mutants, assertions, ..Plan::new(Scenario::Single, seed) };
-        let Some(failure) = run(&plan).failure else { continue };
-        let violation = failure.violation.to_string();
-        let asserted = if assertions { "on" } else { "off" };
-        println!("{}: assertions {asserted}, seed {seed}, {violation}", mutant.name());
-        assert!(!violation.starts_with("gate"), "seed {seed}: {violation}");
-        assert!(failure.event >= EVENTS_LEAST, "seed {seed} shows it after {}", failure.event);
-        return;
-    }
-    panic!("{} went unnoticed for two hundred seeds", mutant.name());
+fn check(mutant: Mutant, watch: Watch) {
+    let found = search(mutant, scenario(mutant), watch, 200);
+    let (name, seeds) = (mutant.name(), found.seeds);
+    let Some(violation) = found.violation else {
+        panic!("{name} went unnoticed for {seeds} seeds");
+    };
+    println!("{name}: {watch:?}, seed {seeds}, event {}, {violation}", found.at);
+    assert!(found.at >= EVENTS_LEAST, "seed {seeds} shows it after {}", found.at);
 }
 
 macro_rules! found {
     ($($name:ident: $mutant:ident,)*) => {
         mod with_assertions {
             use super::*;
-            $(#[test] fn $name() { check(Mutant::$mutant, true); })*
+            $(#[test] fn $name() { check(Mutant::$mutant, Watch::All); })*
         }
         mod by_the_oracles_alone {
             use super::*;
-            $(#[test] fn $name() { check(Mutant::$mutant, false); })*
+            $(#[test] fn $name() { check(Mutant::$mutant, Watch::Oracles); })*
         }
         #[test]
         fn every_planted_bug_has_its_test() {
@@ -59,4 +54,35 @@ found! {
     an_epoch_taken_on_too_early: EpochBeforeRevocation,
     a_partition_given_twice: OwnedPartitionGiven,
     members_that_give_nothing_up: NoRevocationTimeout,
+    an_epoch_that_nobody_wrote_in: EpochsOutliveTruncation,
+    an_emptied_log_that_is_as_before: EmptiedLogForgetsStart,
+    a_bound_that_is_lost_at_a_roll: BoundLostAtRoll,
+    records_that_count_before_they_are_written: WrittenAtAppend,
+    an_index_of_what_was_cut: IndexOutlivesTruncation,
+    producers_of_what_was_cut: ProducersOutliveTruncation,
+    a_snapshot_of_what_is_not_there: SnapshotBeyondScan,
+    a_clean_stop_that_was_none: ClosedBeforeSealed,
+    epochs_that_power_takes: EpochsNotSynced,
+    segments_removed_by_mistake: WrongSegmentsRemoved,
+    epochs_that_nobody_waits_for: EpochsNotAwaited,
+}
+
+mod from_outside {
+    use super::*;
+
+    macro_rules! seen {
+        ($($name:ident: $mutant:ident,)*) => {
+            $(#[test] fn $name() { check(Mutant::$mutant, Watch::BlackBox); })*
+        };
+    }
+
+    seen! {
+        an_epoch_that_nobody_wrote_in: EpochsOutliveTruncation,
+        an_emptied_log_that_is_as_before: EmptiedLogForgetsStart,
+        a_bound_that_is_lost_at_a_roll: BoundLostAtRoll,
+        records_that_count_before_they_are_written: WrittenAtAppend,
+        a_clean_stop_that_was_none: ClosedBeforeSealed,
+        epochs_that_power_takes: EpochsNotSynced,
+        segments_removed_by_mistake: WrongSegmentsRemoved,
+    }
 }

@@ -40,10 +40,15 @@ impl EpochCache {
         self.entries.first().map(|&(_, start)| start)
     }
 
-    /// Where the latest epoch began; 0 if none is known.
+    /// Where the latest epoch known began.
     #[must_use]
-    pub fn latest_start(&self) -> Offset {
-        self.entries.last().map_or(Offset(0), |&(_, start)| start)
+    pub fn latest_start(&self) -> Option<Offset> {
+        self.entries.last().map(|&(_, start)| start)
+    }
+
+    /// Epochs with the offset each began at, the earliest first.
+    pub fn iter(&self) -> impl Iterator<Item = (LeaderEpoch, Offset)> + '_ {
+        self.entries.iter().copied()
     }
 
     /// The epoch in which `offset` was (or will be) written.

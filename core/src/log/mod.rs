@@ -10,6 +10,7 @@
 //! Must never know: who leads, who waits, what clients are told.
 
 pub mod epoch;
+pub mod follow;
 pub mod index;
 pub mod locate;
 pub mod names;
@@ -25,6 +26,7 @@ mod store;
 pub mod tail;
 #[cfg(test)]
 mod tests;
+pub mod truncate;
 pub mod txn;
 
 use bytes::{BufMut, Bytes, BytesMut};
@@ -46,6 +48,7 @@ use crate::batch::CheckedBatch;
 use crate::disk::{DiskOp, FileIds, FilePath, IoDone, IoError, IoId, What};
 use crate::fx::Fx;
 use crate::mail::Refusal;
+use crate::mutant::Mutant;
 use crate::time::{Deadline, Instant, Now};
 
 /// The log of one partition.
@@ -105,8 +108,8 @@ impl Log {
         settings: LogSettings,
     ) -> Self {
         Self {
+            store: Store::new(owner, generation, folder, topic_id, settings.mutants),
             settings,
-            store: Store::new(owner, generation, folder, topic_id),
             log_start: start,
             end: start,
             written: start,
@@ -152,7 +155,12 @@ impl Log {
     pub fn recovery_point(&self) -> Offset {
         let unsealed = self.segments.iter().find(|segment| segment.unsealed > 0);
         let sealed = unsealed.map_or(self.durable, |segment| self.durable.min(segment.base));
-        self.store.epochs_unsaved.map_or(sealed, |from| sealed.min(from))
+        match self.store.unsaved_epoch {
+            Some(start) if !self.settings.mutants.has(Mutant::EpochsNotAwaited) => {
+                sealed.min(start)
+            }
+            _ => sealed,
+        }
     }
 
     /// Leader epochs.
@@ -246,15 +254,30 @@ impl Log {
         fx: &mut Fx<E>,
     ) -> Result<LogAppend, Refusal> {
         self.check_size(batch)?;
-        let len = batch.bytes().len() as u64;
         let header = self.placed(batch.header(), epoch);
-        self.make_room(now, &header, len, files, fx);
-        self.note_epoch(epoch, header.base_offset, fx);
+        Ok(self.put(now, &header, batch.bytes(), files, fx))
+    }
+
+    /// Appends a batch whose place and epoch are settled.
+    fn put<E: From<DiskOp>>(
+        &mut self,
+        now: Now,
+        header: &BatchHeader,
+        bytes: &Bytes,
+        files: &mut FileIds,
+        fx: &mut Fx<E>,
+    ) -> LogAppend {
+        let len = bytes.len() as u64;
+        self.make_room(now, header, len, files, fx);
+        self.note_epoch(header.partition_leader_epoch, header.base_offset, fx);
         let position = self.active().size;
-        self.note(&header, batch.bytes(), position);
-        self.write(&header, batch.bytes(), position, fx);
+        self.note(header, bytes, position);
+        self.write(header, bytes, position, fx);
         self.sync_if_due(now, fx);
-        Ok(LogAppend { base: header.base_offset, next: self.end })
+        if self.settings.mutants.has(Mutant::WrittenAtAppend) {
+            self.written = self.end;
+        }
+        LogAppend { base: header.base_offset, next: self.end }
     }
 
     fn placed(&self, header: &BatchHeader, epoch: LeaderEpoch) -> BatchHeader {
@@ -505,7 +528,9 @@ impl Log {
         if token == EPOCHS {
             self.store.epochs_written(&self.epochs, fx);
         } else if token == store::START {
-            self.store.start_written(self.log_start, fx);
+            if self.store.start_written(self.log_start, fx) {
+                self.epochs.cut_start(self.log_start);
+            }
         } else if let Ok(at) = self.segments.binary_search_by_key(&token, |s| s.base.0) {
             self.segments[at].unsealed -= 1;
             if self.segments[at].unsealed == 0 && at + 1 < self.segments.len() {
@@ -526,12 +551,21 @@ impl Log {
             self.store.put_metadata(self.log_start, fx);
         }
         if self.store.on_disk {
-            self.store.doom(self.segments.drain(..gone), self.log_start, fx);
+            let wrong = self.settings.mutants.has(Mutant::WrongSegmentsRemoved) && gone > 1;
+            let doomed: Vec<Segment> = match wrong {
+                true => self.segments[1..=gone].to_vec(),
+                false => self.segments[..gone].to_vec(),
+            };
+            self.segments.drain(..gone);
+            self.store.doom(doomed.into_iter(), self.log_start, fx);
         }
         let first = self.segments.first().map_or(self.log_start, |segment| segment.base);
         self.aborted.keep(first, self.end);
         self.tail.cut_start(self.log_start);
-        self.epochs.cut_start(self.log_start);
+        // A crash may take the start back while that is not durable.
+        if !self.store.on_disk {
+            self.epochs.cut_start(self.log_start);
+        }
         self.invariants();
     }
 
@@ -548,8 +582,11 @@ impl Log {
     /// Whether everything asked for by [`Log::close`] is done.
     #[must_use]
     pub fn is_closed(&self) -> bool {
+        if self.settings.mutants.has(Mutant::ClosedBeforeSealed) {
+            return self.closing && self.written == self.end;
+        }
         let sealed = self.segments.iter().all(|segment| segment.unsealed == 0);
-        self.closing && sealed && self.durable == self.end && self.store.epochs_unsaved.is_none()
+        self.closing && sealed && self.durable == self.end && self.store.unsaved_epoch.is_none()
     }
 
     /// Gives back its files without a trace of state on disk changing.

@@ -59,6 +59,10 @@ pub const LEADER_EPOCHS: &str = "leader-epoch-checkpoint";
 /// the start from a checkpoint of the whole directory alone, and does not look at this file.)
 pub const LOG_START: &str = "log-start";
 
+/// The file that says up to where checkpoints of the directory can be believed, if they were made
+/// before the log was last truncated.
+pub const TRUNCATED_TO: &str = "truncated-to";
+
 /// Whether a file is left over from a deletion or a compaction that did not finish.
 #[must_use]
 pub fn is_leftover(name: &str) -> bool {

@@ -9,6 +9,7 @@ use super::names::FileKind;
 use super::segment::Segment;
 use super::tail::Span;
 use super::txn::Committed;
+use crate::mutant::Mutant;
 
 /// What is known about a read at once.
 #[derive(Clone, Debug, PartialEq)]
@@ -28,6 +29,9 @@ impl Log {
         if from >= upper {
             return Reading::Empty;
         }
+        let at_roll = self.segments.last().is_some_and(|active| active.base == upper);
+        let stale = at_roll && self.settings.mutants.has(Mutant::BoundLostAtRoll);
+        let upper = if stale { self.end } else { upper };
         if let Some(span) = self.tail.find(from, upper) {
             return Reading::At(span);
         }
@@ -73,7 +77,7 @@ impl Log {
         self.segments.partition_point(|segment| segment.base <= offset).checked_sub(1)
     }
 
-    fn plan(&self, at: usize, target: Target, upper: Offset) -> LocatePlan {
+    pub(super) fn plan(&self, at: usize, target: Target, upper: Offset) -> LocatePlan {
         let segment = &self.segments[at];
         let in_memory = at + 1 == self.segments.len() || segment.unsealed > 0;
         let side = |kind| (!in_memory).then(|| self.store.file(kind, segment.base));

@@ -23,11 +23,13 @@ use bytes::Bytes;
 use dohle_wire::id::{Offset, TopicId};
 
 pub(crate) use self::plan::aside_name;
-use self::plan::{Files, parse_owner, parse_start};
+use self::plan::{Files, parse_offset, parse_owner};
 use self::swap::{Swap, is_swap};
 use super::epoch::EpochCache;
 use super::index::{Indexes, parse_offsets, parse_times, time_entry};
-use super::names::{FileKind, LEADER_EPOCHS, LOG_START, PARTITION_METADATA, is_leftover};
+use super::names::{
+    FileKind, LEADER_EPOCHS, LOG_START, PARTITION_METADATA, TRUNCATED_TO, is_leftover,
+};
 use super::producer::ProducerTable;
 use super::scan::{Scan, Scanned};
 use super::segment::Segment;
@@ -105,6 +107,8 @@ pub struct Recovery {
     epochs_starved: bool,
     /// The folder itself says where the log starts.
     says_start: bool,
+    /// The folder itself says that older checkpoints are not to be believed.
+    bounded: bool,
     producers: ProducerTable,
     aborted: TxnIndex,
     /// The producer state covers everything below.
@@ -134,6 +138,7 @@ enum Step {
     Swapped,
     Owner,
     SetAside,
+    Bound,
     Epochs,
     Start,
     Sweep,
@@ -164,6 +169,7 @@ impl Recovery {
             removed: false,
             epochs_starved: false,
             says_start: false,
+            bounded: false,
             producers: ProducerTable::default(),
             aborted: TxnIndex::default(),
             replayed: Offset(0),
@@ -244,6 +250,7 @@ impl Recovery {
             }
             (Step::Owner, IoOk::Content(text)) => self.on_owner(text, fx),
             (Step::SetAside, _) => return self.nothing_there(),
+            (Step::Bound, IoOk::Content(text)) => self.on_bound(text.as_deref(), fx),
             (Step::Epochs, IoOk::Content(text)) => self.on_epochs(text, fx),
             (Step::Start, IoOk::Content(text)) => self.on_start(text.as_deref(), fx),
             (Step::Sweep, _) => self.begin_aborted(fx),
@@ -355,6 +362,25 @@ impl Recovery {
             let id = io_id(self.plan.owner, self.plan.generation, What::Side, -2);
             fx.push(E::from(DiskOp::Remove { id, path }));
         }
+        let path = self.plan.folder.join(TRUNCATED_TO);
+        self.step = Step::Bound;
+        self.ask(fx, |id| DiskOp::Get { id, path });
+        Ok(())
+    }
+
+    /// Checkpoints may be from before a truncation, and promise what it cut off. Those of a clean
+    /// stop are not.
+    fn on_bound<E: From<DiskOp>>(
+        &mut self,
+        text: Option<&[u8]>,
+        fx: &mut Fx<E>,
+    ) -> Result<(), String> {
+        let bound = text.map(|text| parse_offset(text, TRUNCATED_TO)).transpose()?;
+        self.bounded = bound.is_some();
+        if let Some(bound) = bound.filter(|_| !self.plan.clean) {
+            self.plan.recovery_point = self.plan.recovery_point.min(bound);
+            self.plan.durable = self.plan.durable.min(bound);
+        }
         let path = self.plan.folder.join(LEADER_EPOCHS);
         self.step = Step::Epochs;
         self.ask(fx, |id| DiskOp::Get { id, path });
@@ -404,7 +430,8 @@ impl Recovery {
     ) -> Result<(), String> {
         // Kafka moves a start without saying so there; what the first epoch begins with tells.
         let moved = self.epochs.start().unwrap_or(Offset(0));
-        let said = text.map(parse_start).transpose()?.map(|said| said.max(moved));
+        let said = text.map(|text| parse_offset(text, LOG_START)).transpose()?;
+        let said = said.map(|said| said.max(moved));
         // The checkpoint of the directory goes by name and may be of an earlier topic: it counts
         // only where the log itself does not say (a folder that Kafka made).
         self.plan.log_start = said.or(self.plan.log_start);

@@ -32,7 +32,7 @@ impl Log {
     /// Writes the side files that found no space when the log was opened. To be called once, when
     /// there is some.
     pub fn reseal<E: From<DiskOp>>(&mut self, fx: &mut Fx<E>) {
-        if self.store.epochs_unsaved.is_some() && !self.store.epochs_pending() {
+        if self.store.unsaved_epoch.is_some() && !self.store.epochs_pending() {
             self.store.put_epochs(&self.epochs, fx);
         }
         let closed = self.segments.len().saturating_sub(1);

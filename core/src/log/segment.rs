@@ -6,6 +6,7 @@ use dohle_wire::record::BatchHeader;
 use super::index::{Indexes, OFFSET_ENTRY, OffsetEntry, TIME_ENTRY, TimeEntry};
 use super::settings::LogSettings;
 use crate::disk::FileId;
+use crate::mutant::Mutant;
 
 /// A segment. Only the last one of a log, the active one, is written to.
 #[derive(Clone, Debug)]
@@ -122,7 +123,9 @@ impl Segment {
     ) -> bool {
         let full = self.size + len > settings.segment_bytes || self.indexes_full(settings);
         // An empty segment takes its first batch, however tight the limits are.
-        let due = self.size > 0 && (full || self.is_old(batch, settings, wall));
+        let forgot = settings.mutants.has(Mutant::IndexOutlivesTruncation);
+        let filled = self.size > 0 || (forgot && !self.indexes.offsets.is_empty());
+        let due = filled && (full || self.is_old(batch, settings, wall));
         due || self.relative(last).is_none()
     }
 

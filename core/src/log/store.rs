@@ -8,6 +8,7 @@ use super::names::{FileKind, LEADER_EPOCHS, LOG_START, PARTITION_METADATA};
 use super::segment::Segment;
 use crate::disk::{DiskOp, FilePath, IoId, What};
 use crate::fx::Fx;
+use crate::mutant::{Mutant, Mutants};
 
 /// Token of the leader epochs' file among side files (segments use their base offset).
 pub(super) const EPOCHS: i64 = -1;
@@ -27,12 +28,15 @@ pub(super) struct Store {
     pub(super) on_disk: bool,
     /// The leader epochs' file is there or on its way.
     pub(super) epochs_on_disk: bool,
-    /// The file may not say which epoch wrote what lies at or past this offset.
-    pub(super) epochs_unsaved: Option<Offset>,
+    /// A file says that older checkpoints are not to be believed.
+    pub(super) bounded: bool,
     epochs_put: Put,
+    /// Where the first epoch began that may not be on disk.
+    pub(super) unsaved_epoch: Option<Offset>,
     start_put: Put,
     /// Segments below the log start, to be removed once that start is durable.
     doomed: Vec<Segment>,
+    mutants: Mutants,
 }
 
 /// At most one write of a file is under way; what comes meanwhile goes out after it.
@@ -44,7 +48,13 @@ enum Put {
 }
 
 impl Store {
-    pub(super) fn new(owner: u32, generation: u32, folder: FilePath, topic_id: TopicId) -> Self {
+    pub(super) fn new(
+        owner: u32,
+        generation: u32,
+        folder: FilePath,
+        topic_id: TopicId,
+        mutants: Mutants,
+    ) -> Self {
         Self {
             owner,
             generation,
@@ -52,10 +62,12 @@ impl Store {
             topic_id,
             on_disk: false,
             epochs_on_disk: false,
-            epochs_unsaved: None,
+            bounded: false,
             epochs_put: Put::Idle,
+            unsaved_epoch: None,
             start_put: Put::Idle,
             doomed: Vec::new(),
+            mutants,
         }
     }
 
@@ -89,28 +101,39 @@ impl Store {
     }
 
     pub(super) fn put_epochs<E: From<DiskOp>>(&mut self, epochs: &EpochCache, fx: &mut Fx<E>) {
+        let unsaved = match self.epochs_on_disk {
+            true => epochs.latest_start(),
+            false => epochs.iter().map(|(_, start)| start).next(),
+        };
+        self.unsaved_epoch = [self.unsaved_epoch, unsaved].into_iter().flatten().min();
         self.epochs_on_disk = true;
-        self.epochs_unsaved.get_or_insert(epochs.latest_start());
         if self.epochs_put != Put::Idle {
             self.epochs_put = Put::Again;
             return;
         }
         self.epochs_put = Put::UnderWay;
-        let text = Bytes::from(epochs.encode());
-        self.put(self.folder.join(LEADER_EPOCHS), text, EPOCHS, fx);
+        let (id, path) = (self.id(What::Side, EPOCHS), self.folder.join(LEADER_EPOCHS));
+        let data = Bytes::from(epochs.encode());
+        let durable = !self.mutants.has(Mutant::EpochsNotSynced);
+        fx.push(E::from(DiskOp::Put { id, path, data, durable }));
     }
 
     pub(super) fn epochs_written<E: From<DiskOp>>(&mut self, epochs: &EpochCache, fx: &mut Fx<E>) {
         let again = self.epochs_put == Put::Again;
         self.epochs_put = Put::Idle;
-        if again {
-            return self.put_epochs(epochs, fx);
+        match again {
+            true => self.put_epochs(epochs, fx),
+            false => self.unsaved_epoch = None,
         }
-        self.epochs_unsaved = None;
     }
 
     pub(super) fn epochs_pending(&self) -> bool {
         self.epochs_put != Put::Idle
+    }
+
+    /// Neither the epochs nor the start are being written.
+    pub(super) fn is_idle(&self) -> bool {
+        self.epochs_put == Put::Idle && self.start_put == Put::Idle
     }
 
     /// Removes segments that end at or below `start`, after that start is durable: should only
@@ -131,15 +154,18 @@ impl Store {
         self.put(self.folder.join(LOG_START), text, START, fx);
     }
 
-    pub(super) fn start_written<E: From<DiskOp>>(&mut self, start: Offset, fx: &mut Fx<E>) {
+    /// Whether the log's present start is durable now.
+    pub(super) fn start_written<E: From<DiskOp>>(&mut self, start: Offset, fx: &mut Fx<E>) -> bool {
         let again = self.start_put == Put::Again;
         self.start_put = Put::Idle;
         if again {
-            return self.doom(std::iter::empty(), start, fx);
+            self.doom(std::iter::empty(), start, fx);
+            return false;
         }
         for segment in std::mem::take(&mut self.doomed) {
             self.remove_segment(&segment, fx);
         }
+        true
     }
 
     pub(super) fn remove<E: From<DiskOp>>(&self, path: FilePath, fx: &mut Fx<E>) {

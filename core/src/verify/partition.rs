@@ -10,7 +10,9 @@ use super::index::Merge;
 use super::segment::{self, Content, Plan};
 use super::{Entry, Files, Survey, directory, join, producers, text};
 use crate::log::epoch::EpochCache;
-use crate::log::names::{FileKind, LEADER_EPOCHS, LOG_START, PARTITION_METADATA, is_leftover};
+use crate::log::names::{
+    FileKind, LEADER_EPOCHS, LOG_START, PARTITION_METADATA, TRUNCATED_TO, is_leftover,
+};
 use crate::log::producer::ProducerTable;
 
 const QUORUM_STATE: &str = "quorum-state";
@@ -51,7 +53,8 @@ pub struct Facts {
 /// Whether a file of this name belongs into a partition's folder.
 #[must_use]
 pub fn is_log_file(name: &str) -> bool {
-    let own = [PARTITION_METADATA, LEADER_EPOCHS, LOG_START, QUORUM_STATE].contains(&name);
+    let own =
+        [PARTITION_METADATA, LEADER_EPOCHS, LOG_START, TRUNCATED_TO, QUORUM_STATE].contains(&name);
     let left = is_leftover(name) || [".swap", ".part"].iter().any(|end| name.ends_with(end));
     own || left || name.ends_with(".checkpoint") || FileKind::parse(name).is_some()
 }

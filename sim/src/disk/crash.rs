@@ -32,6 +32,7 @@ impl SimDisk {
     /// Ends all that the process had under way. Operations that were issued may have been carried
     /// out, in their order, up to one that may have been interrupted; nobody hears of it.
     pub fn crash(&mut self, crash: Crash, choices: &mut Choices, now: Timestamp) {
+        (self.sickness, self.failed) = (None, None);
         self.interrupt(choices, now);
         if crash == Crash::Power {
             self.tree.lose_power(choices);

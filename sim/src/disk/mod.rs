@@ -9,18 +9,20 @@
 //! way) are assertion failures.
 
 mod crash;
+mod sick;
 mod tree;
 
 use std::collections::BTreeMap;
 
 use bytes::Bytes;
 use dohle_core::disk::{DiskOp, FileId, FilePath, IoDone, IoError, IoOk};
-use dohle_core::log::locate::{LocatePlan, ReadAt, locate};
+use dohle_core::log::locate::{LocatePlan, Located, ReadAt, locate};
 use dohle_wire::codec::Hole;
 use dohle_wire::id::Timestamp;
 
 use crate::choice::{Choices, Stream};
 pub use crash::Crash;
+pub use sick::{Ailment, Sickness};
 pub use tree::{Inode, Tree};
 
 /// How fast a disk is: typical times in nanoseconds of true time.
@@ -32,6 +34,8 @@ pub struct DiskSpeed {
     pub cached: u64,
     /// A sync or another operation that waits for the medium.
     pub medium: u64,
+    /// How many of a million operations take a hundred times as long.
+    pub stalls: u32,
 }
 
 /// An operation between submission and effect.
@@ -69,6 +73,8 @@ pub struct SimDisk {
     next_ticket: u64,
     /// Bytes that still fit, if there is a limit.
     room: Option<u64>,
+    sickness: Option<Sickness>,
+    failed: Option<Ailment>,
 }
 
 impl SimDisk {
@@ -83,6 +89,8 @@ impl SimDisk {
             busy: BTreeMap::new(),
             next_ticket: 0,
             room: None,
+            sickness: None,
+            failed: None,
         }
     }
 
@@ -151,6 +159,9 @@ impl SimDisk {
             self.busy.retain(|_, busy| busy.told > time);
         }
         let mut due = time + self.latency(&op, choices);
+        if choices.chance(Stream::Disk, "stall", self.speed.stalls) {
+            due += choices.heavy(Stream::Disk, "stalled", 100 * self.speed.cached);
+        }
         let mut told = due;
         if !self.speed.inline && choices.chance(Stream::Disk, "late-completion", 150_000) {
             told += choices.heavy(Stream::Disk, "completion", self.speed.cached);
@@ -238,7 +249,10 @@ impl SimDisk {
     pub fn effect(&mut self, ticket: u64, now: Timestamp) -> Option<(IoDone, u64)> {
         let pending = self.pending.remove(&ticket)?;
         let id = pending.op.id()?;
-        let result = self.execute(&pending.op, now);
+        let result = match self.ail(&pending.op, now) {
+            Some(error) => Err(error),
+            None => self.execute(&pending.op, now),
+        };
         Some((IoDone { id, result }, pending.told))
     }
 
@@ -248,6 +262,15 @@ impl SimDisk {
         let inode = self.files.get(&FileId(hole.file))?.inode?;
         let bytes = self.tree.read(inode, hole.position, u64::from(hole.len));
         (bytes.len() == hole.len as usize).then_some(bytes)
+    }
+
+    /// Carries out a look-up at once, for a reader that does not wait.
+    ///
+    /// # Errors
+    /// As the operation.
+    pub fn look_up(&mut self, plan: &LocatePlan) -> Result<Option<Located>, IoError> {
+        let inode = self.inode(plan.file).ok_or_else(absent)?;
+        locate(plan, &mut SegmentReader { tree: &self.tree, inode })
     }
 
     fn inode_for_write(&mut self, file: FileId) -> Inode {
@@ -319,7 +342,7 @@ impl SimDisk {
                 Ok(IoOk::Done)
             }
             DiskOp::List { path, .. } => Ok(IoOk::Listing(self.tree.list(path))),
-            DiskOp::Locate { plan, .. } => self.locate(plan),
+            DiskOp::Locate { plan, .. } => Ok(IoOk::Located(self.look_up(plan)?)),
         }
     }
 
@@ -339,12 +362,6 @@ impl SimDisk {
 
     fn size_of(&self, path: &FilePath) -> u64 {
         self.tree.content(path).map_or(0, |content| content.len() as u64)
-    }
-
-    fn locate(&mut self, plan: &LocatePlan) -> Result<IoOk, IoError> {
-        let inode = self.inode(plan.file).ok_or_else(absent)?;
-        let mut reader = SegmentReader { tree: &self.tree, inode };
-        Ok(IoOk::Located(locate(plan, &mut reader)?))
     }
 }
 

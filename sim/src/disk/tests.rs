@@ -4,7 +4,7 @@ use dohle_core::disk::{FileIds, IoId, What};
 
 use super::*;
 
-const SLOW: DiskSpeed = DiskSpeed { inline: false, cached: 10_000, medium: 1_000_000 };
+const SLOW: DiskSpeed = DiskSpeed { inline: false, cached: 10_000, medium: 1_000_000, stalls: 0 };
 
 struct Bench {
     disk: SimDisk,
@@ -227,4 +227,28 @@ fn a_closed_file_must_not_be_asked_for() {
     let file = bench.open("a");
     bench.submit(DiskOp::Close { file });
     bench.submit(DiskOp::Sync { id: id(), file });
+}
+
+#[test]
+fn an_operation_that_fails_does_so_once_and_may_have_done_a_part() {
+    let (mut parts, mut lost) = (std::collections::BTreeSet::new(), 0);
+    for salt in 0..20 {
+        let mut bench = Bench::new(salt);
+        let file = bench.open("a");
+        bench.disk.sicken(Sickness { ailment: Ailment::Write, salt });
+        let write = |data: &'static [u8]| DiskOp::Write {
+            id: id(),
+            file,
+            position: 0,
+            data: vec![Bytes::from_static(data)],
+        };
+        assert!(bench.run(write(b"0123")).is_err());
+        parts.insert(bench.content("a").unwrap_or_default().len());
+        assert!(bench.run(write(b"0123")).is_ok());
+        bench.disk.sicken(Sickness { ailment: Ailment::Sync, salt });
+        assert!(bench.run(DiskOp::Sync { id: id(), file }).is_err());
+        assert_eq!(bench.disk.failed(), Some(Ailment::Sync));
+        lost += usize::from(bench.content("a") != Some(b"0123"));
+    }
+    assert!(parts.len() == 5 && lost > 0, "{parts:?}, lost {lost}");
 }

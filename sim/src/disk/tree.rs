@@ -132,6 +132,15 @@ impl Tree {
         }
     }
 
+    /// A sync failed: the first few writes since the last one are on the medium, the others gone.
+    pub(super) fn forget_unsynced(&mut self, inode: Inode, salt: u64) {
+        let Some(file) = self.files.get_mut(&inode) else { return };
+        let kept = salt % (file.pending.len() as u64 + 1);
+        file.pending.truncate(kept as usize);
+        file.sync();
+        file.live = file.durable.clone();
+    }
+
     /// Makes the changes of names durable that concern a path's folders and everything in the
     /// innermost of them.
     fn commit(&mut self, path: &FilePath) {

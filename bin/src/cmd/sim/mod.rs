@@ -2,6 +2,7 @@
 
 mod file;
 mod hunt;
+mod mutants;
 
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -33,6 +34,8 @@ enum Command {
     Hunt(hunt::HuntArgs),
     /// Play a seed or a kept failure again, perhaps only up to an event.
     Replay(ReplayArgs),
+    /// Plant known bugs, one after the other, and see how soon each is found.
+    Mutants(mutants::MutantsArgs),
 }
 
 #[derive(clap::Args, Debug)]
@@ -130,6 +133,7 @@ pub(crate) fn run(args: Args) -> ExitCode {
         Command::Run(args) => run_seed(&args),
         Command::Hunt(args) => hunt::hunt(&args),
         Command::Replay(args) => replay(&args),
+        Command::Mutants(args) => mutants::mutants(&args),
     };
     match done {
         Ok(code) => code,

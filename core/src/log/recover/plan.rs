@@ -98,17 +98,19 @@ impl Files {
     /// Snapshots that a scan can build on, oldest first: those up to where it begins, and after a
     /// clean stop the one at the end of the log.
     pub(super) fn usable_snapshots(&self, plan: &RecoveryPlan) -> Vec<Offset> {
-        let upto = self.told_from(plan);
+        let beyond = plan.settings.mutants.has(Mutant::SnapshotBeyondScan);
+        let upto = if beyond { Offset(i64::MAX) } else { self.told_from(plan) };
         self.snapshots.range(..=upto).copied().collect()
     }
 }
 
-/// The offset in a `log-start` file. It is written as a whole, so there is nothing to guess.
-pub(super) fn parse_start(text: &[u8]) -> Result<Offset, String> {
+/// The offset that the file `name` holds. It is written as a whole, so there is nothing to guess.
+pub(super) fn parse_offset(text: &[u8], name: &str) -> Result<Offset, String> {
     let number = std::str::from_utf8(text).ok().and_then(|text| text.trim().parse().ok());
-    number.filter(|start| *start >= 0).map(Offset).ok_or_else(|| {
-        format!("{LOG_START} holds {:?}, not an offset", String::from_utf8_lossy(text))
-    })
+    number
+        .filter(|start| *start >= 0)
+        .map(Offset)
+        .ok_or_else(|| format!("{name} holds {:?}, not an offset", String::from_utf8_lossy(text)))
 }
 
 /// The topic id in a `partition.metadata` file.

@@ -142,6 +142,8 @@ impl Recovery {
         self.step = Step::Cut;
         self.removed = true;
         self.end = start;
+        // A snapshot of what is not there any more may have been found.
+        self.producers = ProducerTable::default();
         for segment in std::mem::take(&mut self.segments) {
             self.remove_segment(&segment, fx);
         }
@@ -196,7 +198,8 @@ impl Recovery {
         self.epochs_saved = Some(self.epochs.clone());
         let path = self.plan.folder.join(LEADER_EPOCHS);
         let data = Bytes::from(self.epochs.encode());
-        self.ask_about(what, fx, |id| DiskOp::Put { id, path, data, durable: true });
+        let durable = !self.plan.settings.mutants.has(Mutant::EpochsNotSynced);
+        self.ask_about(what, fx, |id| DiskOp::Put { id, path, data, durable });
     }
 
     /// A side file found no space: what it would say stays in memory.
@@ -289,7 +292,8 @@ impl Recovery {
         );
         log.store.on_disk = self.files.has_owner && self.says_start;
         log.store.epochs_on_disk = self.epochs_saved.is_some();
-        log.store.epochs_unsaved = self.epochs_starved.then_some(log.log_start);
+        log.store.unsaved_epoch = self.epochs_starved.then_some(log.log_start);
+        log.store.bounded = self.bounded;
         log.end = self.end.max(log.log_start);
         log.gaps_upto = self.compacted().min(log.end);
         log.written = log.end;

@@ -1,0 +1,80 @@
+//! Detection power: how soon which planted bug is found, and by what.
+
+use dohle_core::mutant::{Mutant, Mutants};
+
+use crate::oracle::Violation;
+use crate::run::{Plan, run};
+use crate::scenario::Scenario;
+
+/// Who watches.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub enum Watch {
+    /// The oracles, and the broker's own assertions.
+    All,
+    /// The oracles alone.
+    Oracles,
+    /// A checker that knows only what can be known from outside.
+    BlackBox,
+}
+
+/// What came of the search for a bug.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Search {
+    /// How many seeds were played.
+    pub seeds: u64,
+    /// How many events there were.
+    pub events: u64,
+    /// The event of the seed at which it was found.
+    pub at: u64,
+    /// What found it.
+    pub violation: Option<Violation>,
+}
+
+/// The scenario that has to find a bug.
+#[must_use]
+pub fn scenario(mutant: Mutant) -> Scenario {
+    use Mutant::*;
+    match mutant {
+        EpochsOutliveTruncation
+        | EmptiedLogForgetsStart
+        | BoundLostAtRoll
+        | WrittenAtAppend
+        | IndexOutlivesTruncation
+        | ProducersOutliveTruncation
+        | SnapshotBeyondScan
+        | ClosedBeforeSealed
+        | EpochsNotSynced
+        | WrongSegmentsRemoved
+        | EpochsNotAwaited => Scenario::Log,
+        _ => Scenario::Single,
+    }
+}
+
+/// Whether a scenario can be watched that way.
+#[must_use]
+pub fn can(scenario: Scenario, watch: Watch) -> bool {
+    watch != Watch::BlackBox || scenario == Scenario::Log
+}
+
+/// Plays seeds until one of them shows the bug. That a run did too little is not counted as that.
+#[must_use]
+pub fn search(mutant: Mutant, scenario: Scenario, watch: Watch, seeds: u64) -> Search {
+    let mut search = Search { seeds: 0, events: 0, at: 0, violation: None };
+    for seed in 1..=seeds {
+        let plan = Plan {
+            mutants: Mutants::only(mutant),
+            assertions: watch == Watch::All,
+            black_box: watch == Watch::BlackBox,
+            ..Plan::new(scenario, seed)
+        };
+        let outcome = run(&plan);
+        search.seeds += 1;
+        search.events += outcome.events;
+        let failure = outcome.failure.filter(|failure| failure.violation.oracle != "gate");
+        if let Some(failure) = failure {
+            (search.at, search.violation) = (failure.event, Some(failure.violation));
+            break;
+        }
+    }
+    search
+}

@@ -1,0 +1,367 @@
+//! How the process of the log lives: it reads its checkpoint, opens the log, serves, is struck,
+//! stops. What a broker's control unit does, reduced to one log.
+
+use std::collections::VecDeque;
+
+use bytes::Bytes;
+use dohle_core::disk::{DiskOp, FilePath, IoDone, IoId, IoOk, What};
+use dohle_core::fx::Fx;
+use dohle_core::log::recover::{Recovered, Recovery, RecoveryPlan};
+use dohle_core::log::{Log, LogProgress};
+use dohle_wire::id::{LeaderEpoch, Offset};
+
+use super::{DOWN_MAX, LogEvent, LogSwarm, LogWorld, Phase, Role, folder, topic_id};
+use crate::choice::{Choices, Stream};
+use crate::disk::{Ailment, Crash, Sickness};
+use crate::fault::Fault;
+use crate::oracle::Violation;
+
+/// What the checkpoints of a data directory say of the log.
+#[derive(Copy, Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Saved {
+    recovery_point: i64,
+    start: i64,
+    clean: bool,
+}
+
+/// What an opening has to find.
+#[derive(Copy, Clone, Debug, Default)]
+pub(super) struct Expects {
+    /// Everything below is still there.
+    floor: i64,
+    /// What lies past that may be gone, although it was acknowledged.
+    lossy: bool,
+    crashed: bool,
+}
+
+/// Where that is written.
+fn path() -> FilePath {
+    FilePath::new(0, "checkpoint")
+}
+
+/// Which operations of the disk fail, and when.
+pub(super) fn sicknesses(choices: &mut Choices, swarm: &LogSwarm) -> VecDeque<(u64, Sickness)> {
+    let mut list = VecDeque::new();
+    if swarm.failing_disk {
+        let count = choices.range(Stream::Faults, "failures", 2, 4);
+        for index in 0..count {
+            let within = choices.below(Stream::Faults, "failure-when", swarm.acts / count);
+            let ailment = choices.pick(Stream::Faults, "ailment", &Ailment::ALL);
+            let salt = choices.below(Stream::Faults, "salt", 1 << 32);
+            list.push_back((index * swarm.acts / count + within, Sickness { ailment, salt }));
+        }
+    }
+    list
+}
+
+impl Saved {
+    fn encode(self) -> Bytes {
+        let Self { recovery_point, start, clean } = self;
+        Bytes::from(format!("{recovery_point} {start} {clean}\n"))
+    }
+
+    fn parse(text: Option<Bytes>) -> Self {
+        let text = text.unwrap_or_default();
+        let text = String::from_utf8_lossy(&text).into_owned();
+        let mut words = text.split_whitespace();
+        let mut number = || words.next().and_then(|word| word.parse().ok()).unwrap_or(0);
+        let (recovery_point, start) = (number(), number());
+        Self { recovery_point, start, clean: text.contains("true") }
+    }
+}
+
+impl LogWorld {
+    pub(super) fn boot(&mut self) {
+        self.clock.start(self.kernel.time);
+        self.files = dohle_core::disk::FileIds::of_unit(super::UNIT);
+        self.phase = Phase::Reading;
+        let id = self.meta_id();
+        self.submit_one(DiskOp::Get { id, path: path() });
+    }
+
+    fn meta_id(&self) -> IoId {
+        IoId { owner: IoId::UNIT, generation: self.life, what: What::Meta, end: 0 }
+    }
+
+    fn submit_one(&mut self, op: DiskOp) {
+        let mut fx = Fx::new();
+        fx.push(op);
+        self.submit(&mut fx);
+    }
+
+    fn save(&mut self, saved: Saved) {
+        self.saving = Some(saved);
+        let (id, data) = (self.meta_id(), saved.encode());
+        self.submit_one(DiskOp::Put { id, path: path(), data, durable: true });
+    }
+
+    /// Writes a checkpoint, unless one is on its way.
+    pub(super) fn checkpoint(&mut self) {
+        let Phase::Serving(log) = &self.phase else { return };
+        if self.saving.is_none() {
+            let (recovery_point, start) = (log.recovery_point().0, log.log_start().0);
+            self.save(Saved { recovery_point, start, clean: false });
+        }
+    }
+
+    /// An operation on the checkpoint has ended.
+    pub(super) fn on_saved(&mut self, done: &IoDone) -> Result<(), Violation> {
+        if let Err(error) = &done.result {
+            return self.failed(&error.to_string());
+        }
+        let saved = self.saving.take();
+        self.tally.checkpoints += u64::from(saved.is_some());
+        match (std::mem::replace(&mut self.phase, Phase::Down), &done.result) {
+            (Phase::Reading, Ok(IoOk::Content(text))) => {
+                let saved = Saved::parse(text.clone());
+                self.phase = Phase::Marking(saved);
+                match saved.clean {
+                    true => self.save(Saved { clean: false, ..saved }),
+                    false => self.open(saved),
+                }
+            }
+            (Phase::Marking(saved), _) => self.open(saved),
+            (Phase::Serving(mut log), _) => {
+                let mut fx = Fx::new();
+                if let Some(saved) = saved {
+                    log.on_checkpoint(Offset(saved.recovery_point), &mut fx);
+                }
+                self.phase = Phase::Serving(log);
+                self.submit(&mut fx);
+            }
+            (Phase::Leaving(log), _) if saved.is_some_and(|saved| saved.clean) => self.left(&log),
+            // An earlier checkpoint was still on its way.
+            (Phase::Leaving(log), _) => self.leave(log),
+            (phase, _) => self.phase = phase,
+        }
+        Ok(())
+    }
+
+    fn open(&mut self, saved: Saved) {
+        self.generation += 1;
+        let plan = RecoveryPlan {
+            owner: 0,
+            generation: self.generation,
+            folder: folder(),
+            topic_id: topic_id(),
+            clean: saved.clean,
+            recovery_point: Offset(saved.recovery_point),
+            durable: Offset(saved.recovery_point),
+            log_start: (saved.start > 0).then_some(Offset(saved.start)),
+            settings: self.swarm.settings(self.mutants),
+        };
+        let mut fx = Fx::new();
+        self.phase = Phase::Opening(Box::new(Recovery::begin(plan, &mut fx)));
+        self.submit(&mut fx);
+    }
+
+    /// An operation of the log has ended.
+    pub(super) fn on_log(&mut self, done: IoDone) -> Result<(), Violation> {
+        let (now, mut fx) = (self.now(), Fx::new());
+        match std::mem::replace(&mut self.phase, Phase::Down) {
+            Phase::Opening(mut recovery) => {
+                let came = recovery.step(now, done, &mut self.files, &mut fx);
+                self.phase = Phase::Opening(recovery);
+                self.submit(&mut fx);
+                self.on_recovered(came)
+            }
+            Phase::Cutting(mut truncation) => {
+                let came = truncation.step(now, done, &mut self.files, &mut fx);
+                self.phase = Phase::Cutting(truncation);
+                self.submit(&mut fx);
+                self.on_recovered(came)
+            }
+            Phase::Serving(mut log) => {
+                let progress = log.on_io(&done, &mut fx);
+                self.phase = Phase::Serving(log);
+                self.submit(&mut fx);
+                self.on_progress(progress)
+            }
+            Phase::Closing(mut log) => {
+                let progress = log.on_io(&done, &mut fx);
+                self.submit(&mut fx);
+                self.close_on(log);
+                self.on_progress(progress)
+            }
+            phase => {
+                self.phase = phase;
+                Ok(())
+            }
+        }
+    }
+
+    fn on_recovered(&mut self, came: Recovered) -> Result<(), Violation> {
+        match (came, matches!(self.phase, Phase::Cutting(_))) {
+            (Recovered::Working, _) => Ok(()),
+            (Recovered::Failed(why), _) => self.failed(&why),
+            (Recovered::Done(log, _), true) => self.cut_done(log),
+            (Recovered::Done(log, _), false) => self.opened(log),
+        }
+    }
+
+    fn on_progress(&mut self, progress: LogProgress) -> Result<(), Violation> {
+        match progress {
+            LogProgress::Nothing => Ok(()),
+            LogProgress::Failed(error) => self.failed(&error.to_string()),
+            _ => self.acknowledge(),
+        }
+    }
+
+    /// What the log says is safe is promised from now on.
+    pub(super) fn acknowledge(&mut self) -> Result<(), Violation> {
+        let (Phase::Serving(log) | Phase::Closing(log) | Phase::Leaving(log)) = &self.phase else {
+            return Ok(());
+        };
+        self.model.written = self.model.written.max(log.written().0);
+        self.model.durable = self.model.durable.max(log.durable().0);
+        let level = if self.swarm.fsync { log.durable().0 } else { log.written().0 };
+        let from = self.acked;
+        let ended = |header: &&dohle_wire::record::BatchHeader| header.next_offset().0 <= level;
+        for header in self.model.batches.iter().rev().skip_while(|h| !ended(h)) {
+            if header.next_offset().0 <= from {
+                break;
+            }
+            self.tally.acknowledged += 1;
+            let seen = self.black_box.acknowledged(header);
+            seen.map_err(|text| Violation::new("R17", text))?;
+        }
+        self.acked = self.acked.max(level);
+        Ok(())
+    }
+
+    /// Something did not work. A disk that fails is a reason; nothing else is.
+    pub(super) fn failed(&mut self, why: &str) -> Result<(), Violation> {
+        let Some(ailment) = self.disk.failed() else {
+            return Err(Violation::new("L7", format!("without a failing disk: {why}")));
+        };
+        self.tally.disk_failures += 1;
+        self.kernel.note(|| "nemesis".to_owned(), || format!("the disk failed: {ailment:?}"));
+        self.end(Crash::Kill, ailment == Ailment::Sync)
+    }
+
+    /// The process ends against its will.
+    pub(super) fn crash(&mut self, fault: Fault) -> Result<(), Violation> {
+        self.nemesis.count(fault);
+        match self.phase {
+            Phase::Opening(_) => self.tally.struck_opening += 1,
+            Phase::Cutting(_) => self.tally.struck_cutting += 1,
+            _ => {}
+        }
+        self.kernel.note(|| "nemesis".to_owned(), || fault.name().to_owned());
+        let crash = fault.crash().unwrap_or(Crash::Kill);
+        self.end(crash, crash == Crash::Power)?;
+        self.nemesis.arm_for_recovery(&mut self.kernel.choices, fault);
+        Ok(())
+    }
+
+    fn end(&mut self, crash: Crash, power: bool) -> Result<(), Violation> {
+        self.claims()?;
+        // Several crashes before the log is open again take what each of them may take.
+        let floor = self.model.floor(power).min(match self.expects.crashed {
+            true => self.expects.floor,
+            false => i64::MAX,
+        });
+        let lossy = self.expects.lossy || (power && !self.swarm.fsync);
+        self.expects = Expects { floor, lossy, crashed: true };
+        self.down(crash);
+        Ok(())
+    }
+
+    fn down(&mut self, crash: Crash) {
+        let wall = self.now().wall;
+        self.disk.crash(crash, &mut self.kernel.choices, wall);
+        self.phase = Phase::Down;
+        self.life += 1;
+        self.reads.clear();
+        self.saving = None;
+        let time = self.kernel.time + self.nemesis.downtime(&mut self.kernel.choices).min(DOWN_MAX);
+        self.kernel.at(time, LogEvent::Boot(self.life));
+    }
+
+    /// The process is asked to stop.
+    pub(super) fn stop(&mut self) {
+        match std::mem::replace(&mut self.phase, Phase::Down) {
+            Phase::Serving(mut log) => {
+                let mut fx = Fx::new();
+                log.close(&mut fx);
+                self.submit(&mut fx);
+                self.close_on(log);
+            }
+            phase => self.phase = phase,
+        }
+    }
+
+    fn close_on(&mut self, log: Box<Log>) {
+        match log.is_closed() {
+            true => self.leave(log),
+            false => self.phase = Phase::Closing(log),
+        }
+    }
+
+    fn leave(&mut self, log: Box<Log>) {
+        if self.saving.is_none() {
+            let (recovery_point, start) = (log.end().0, log.log_start().0);
+            self.save(Saved { recovery_point, start, clean: true });
+        }
+        self.phase = Phase::Leaving(log);
+    }
+
+    /// It has stopped; nothing is lost, whatever becomes of the machine.
+    fn left(&mut self, log: &Log) {
+        self.nemesis.count(Fault::Stop);
+        self.kernel.note(|| "nemesis".to_owned(), || "stopped".to_owned());
+        let end = log.end().0;
+        (self.model.written, self.model.durable) = (end, end);
+        self.expects = Expects { floor: end, lossy: false, crashed: false };
+        let off = self.kernel.choices.chance(Stream::Faults, "off-after-stop", 400_000);
+        self.down(if off { Crash::Power } else { Crash::Kill });
+    }
+
+    /// The log is open.
+    fn opened(&mut self, log: Box<Log>) -> Result<(), Violation> {
+        let Expects { floor, lossy, crashed } = std::mem::take(&mut self.expects);
+        self.tally.recoveries += 1;
+        let (start, end) = (log.log_start().0, log.end().0);
+        self.kernel.digest.word(end as u64);
+        self.kernel.note(|| "log".to_owned(), || format!("opened: {start} to {end}"));
+        let emptying = self.model.floor(false) == i64::MIN;
+        if emptying && start == end {
+            self.black_box.empties(start);
+        }
+        self.black_box.reopens(start);
+        let told = self.black_box.opened(end, lossy);
+        told.map_err(|text| Violation::new("lost", text))?;
+        let found = self.model.recover(&log, floor);
+        if let (Err(_), true) = (&found, self.blind) {
+            // Nobody knows, but what is there counts from now on.
+            self.model.adopt(start, end);
+        }
+        self.inside("L7", found)?;
+        self.acked = self.acked.min(end);
+        self.model.durable = self.model.durable.max(log.durable().0);
+        self.watermark = end;
+        self.phase = Phase::Serving(log);
+        self.derived(true, true)?;
+        self.sides()?;
+        self.acknowledge()?;
+        self.read_all()?;
+        match crashed && self.draw("leads", 3) == 0 {
+            true => self.follow()?,
+            false => self.lead(i32::from(crashed)),
+        }
+        self.kernel.at(self.kernel.time, LogEvent::Act(self.life));
+        Ok(())
+    }
+
+    /// The log has a leader here, of an epoch later by `later`.
+    pub(super) fn lead(&mut self, later: i32) {
+        self.epoch += later;
+        self.role = Role::Leader;
+        let mut fx = Fx::new();
+        if let Phase::Serving(log) = &mut self.phase {
+            log.begin_epoch(LeaderEpoch(self.epoch), &mut fx);
+            self.model.begin_epoch(self.epoch, log.end().0);
+        }
+        self.submit(&mut fx);
+    }
+}
