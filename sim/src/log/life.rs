@@ -6,7 +6,7 @@ use std::collections::VecDeque;
 use bytes::Bytes;
 use dohle_core::disk::{DiskOp, FilePath, IoDone, IoId, IoOk, What};
 use dohle_core::fx::Fx;
-use dohle_core::log::recover::{Recovered, Recovery, RecoveryPlan};
+use dohle_core::log::recover::{Gaps, Recovered, Recovery, RecoveryPlan};
 use dohle_core::log::{Log, LogProgress};
 use dohle_wire::id::{LeaderEpoch, Offset};
 
@@ -147,6 +147,7 @@ impl LogWorld {
             clean: saved.clean,
             recovery_point: Offset(saved.recovery_point),
             durable: Offset(saved.recovery_point),
+            gaps: Gaps::None,
             log_start: (saved.start > 0).then_some(Offset(saved.start)),
             settings: self.swarm.settings(self.mutants),
         };
@@ -193,7 +194,7 @@ impl LogWorld {
     fn on_recovered(&mut self, came: Recovered) -> Result<(), Violation> {
         match (came, matches!(self.phase, Phase::Cutting(_))) {
             (Recovered::Working, _) => Ok(()),
-            (Recovered::Failed(why), _) => self.failed(&why),
+            (Recovered::Failed(why) | Recovered::Full(why), _) => self.failed(&why),
             (Recovered::Done(log, _), true) => self.cut_done(log),
             (Recovered::Done(log, _), false) => self.opened(log),
         }
@@ -202,7 +203,7 @@ impl LogWorld {
     fn on_progress(&mut self, progress: LogProgress) -> Result<(), Violation> {
         match progress {
             LogProgress::Nothing => Ok(()),
-            LogProgress::Failed(error) => self.failed(&error.to_string()),
+            LogProgress::Failed(error) | LogProgress::Full(error) => self.failed(&error.to_string()),
             _ => self.acknowledge(),
         }
     }

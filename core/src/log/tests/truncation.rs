@@ -54,7 +54,7 @@ impl World {
                 match truncation.step(NOW, done, &mut self.files, fx) {
                     Recovered::Working => {}
                     Recovered::Done(log, _) => return Some(log),
-                    Recovered::Failed(why) => panic!("{why}"),
+                    Recovered::Failed(why) | Recovered::Full(why) => panic!("{why}"),
                 }
             }
         }
