@@ -89,6 +89,8 @@ impl Model {
             Some(start) => self.empty(start),
             None => self.cut_end(self.kept(cut)),
         }
+        // If nothing is left, nobody is known.
+        self.bases.insert(self.end());
     }
 
     /// Takes over what a recovery found, if that is a log that a crash may leave.

@@ -11,6 +11,8 @@ pub(super) struct SegmentFiles {
     pub(super) size: u64,
     /// Bytes of the time index, when it is there.
     pub(super) times: Option<u64>,
+    /// The offset index is there.
+    pub(super) offsets: bool,
 }
 
 /// The files of a log.
@@ -29,7 +31,9 @@ impl Files {
         for entry in names {
             match FileKind::parse(&entry.name) {
                 Some((FileKind::Log, base)) => {
-                    files.segments.insert(base, SegmentFiles { size: entry.len, times: None });
+                    files
+                        .segments
+                        .insert(base, SegmentFiles { size: entry.len, ..Default::default() });
                 }
                 Some((FileKind::Snapshot, at)) => {
                     files.snapshots.insert(at);
@@ -47,6 +51,7 @@ impl Files {
             let Some((kind, base)) = FileKind::parse(&entry.name) else { continue };
             match (kind, self.segments.get_mut(&base)) {
                 (FileKind::TimeIndex, Some(segment)) => segment.times = Some(entry.len),
+                (FileKind::Index, Some(segment)) => segment.offsets = true,
                 (FileKind::Index | FileKind::TimeIndex | FileKind::TxnIndex, None) => {
                     self.leftovers.push(entry.name.clone());
                 }
@@ -67,7 +72,8 @@ impl Files {
     }
 
     /// The base of the first segment whose records are looked at: the active one after a clean
-    /// stop, the one that holds the recovery point otherwise.
+    /// stop, the one that holds the recovery point otherwise, or one before that was closed and
+    /// never got its indexes.
     pub(super) fn scan_from(&self, plan: &RecoveryPlan) -> Offset {
         let last = self.segments.keys().next_back().copied().unwrap_or(Offset(0));
         if plan.clean {
@@ -75,15 +81,27 @@ impl Files {
         }
         let holding = self.segments.range(..=plan.recovery_point).next_back();
         let first = self.segments.keys().next().copied().unwrap_or(Offset(0));
-        holding.map_or(first, |(base, _)| *base)
+        let from = holding.map_or(first, |(base, _)| *base);
+        let bare = |files: &SegmentFiles| files.times.is_none() || !files.offsets;
+        let unindexed = self.segments.range(..from).find(|(_, files)| bare(files));
+        match unindexed {
+            Some((base, _)) if !plan.settings.mutants.has(Mutant::MissingIndexIgnored) => *base,
+            _ => from,
+        }
     }
 
-    /// Snapshots that a scan can build on, oldest first: those up to where it begins, and after a
-    /// clean stop the one at the end of the log.
+    /// Snapshots that a scan can build on, oldest first: those from the first segment on (what
+    /// followed an earlier one is not there to be replayed) up to where the scan begins, and after
+    /// a clean stop the one at the end of the log.
     pub(super) fn usable_snapshots(&self, plan: &RecoveryPlan) -> Vec<Offset> {
         let beyond = plan.settings.mutants.has(Mutant::SnapshotBeyondScan);
         let upto = if plan.clean || beyond { Offset(i64::MAX) } else { self.scan_from(plan) };
-        self.snapshots.range(..=upto).copied().collect()
+        let first = self.segments.keys().next().copied().unwrap_or(Offset(0));
+        let low = match plan.settings.mutants.has(Mutant::SnapshotBelowStart) {
+            true => Offset(0),
+            false => first,
+        };
+        self.snapshots.iter().copied().filter(|at| (low..=upto).contains(at)).collect()
     }
 }
 
