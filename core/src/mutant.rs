@@ -70,11 +70,17 @@ pub enum Mutant {
     WrongSegmentsRemoved,
     /// Recovery need not look where epochs began that are not on disk yet (breaks L3, L10).
     EpochsNotAwaited,
+    /// Recovery rebuilds indexes from the recovery point on only (breaks L6).
+    MissingIndexIgnored,
+    /// Recovery builds on a snapshot of producers whose following records are deleted (breaks P4).
+    SnapshotBelowStart,
+    /// Records count as durably deleted before the new log start is durable (breaks L10).
+    DeletedAtOnce,
 }
 
 impl Mutant {
     /// Every planted bug there is.
-    pub const ALL: [Self; 28] = [
+    pub const ALL: [Self; 31] = [
         Self::NoTornTailCheck,
         Self::NoSequenceCheck,
         Self::AckBeforeCompletion,
@@ -103,6 +109,9 @@ impl Mutant {
         Self::EpochsNotSynced,
         Self::WrongSegmentsRemoved,
         Self::EpochsNotAwaited,
+        Self::MissingIndexIgnored,
+        Self::SnapshotBelowStart,
+        Self::DeletedAtOnce,
     ];
 
     /// The bug of that name.
@@ -143,6 +152,9 @@ impl Mutant {
             Self::EpochsNotSynced => "epochs-not-synced",
             Self::WrongSegmentsRemoved => "wrong-segments-removed",
             Self::EpochsNotAwaited => "epochs-not-awaited",
+            Self::MissingIndexIgnored => "missing-index-ignored",
+            Self::SnapshotBelowStart => "snapshot-below-start",
+            Self::DeletedAtOnce => "deleted-at-once",
         }
     }
 }

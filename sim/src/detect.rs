@@ -45,7 +45,10 @@ pub fn scenario(mutant: Mutant) -> Scenario {
         | ClosedBeforeSealed
         | EpochsNotSynced
         | WrongSegmentsRemoved
-        | EpochsNotAwaited => Scenario::Log,
+        | EpochsNotAwaited
+        | MissingIndexIgnored
+        | SnapshotBelowStart
+        | DeletedAtOnce => Scenario::Log,
         _ => Scenario::Single,
     }
 }

@@ -65,6 +65,9 @@ found! {
     epochs_that_power_takes: EpochsNotSynced,
     segments_removed_by_mistake: WrongSegmentsRemoved,
     epochs_that_nobody_waits_for: EpochsNotAwaited,
+    an_index_that_is_missing: MissingIndexIgnored,
+    a_snapshot_of_long_ago: SnapshotBelowStart,
+    a_start_that_counts_too_soon: DeletedAtOnce,
 }
 
 mod from_outside {

@@ -510,7 +510,11 @@ impl Log {
     }
 
     fn advance_durable(&mut self) {
+        // What lay before the first segment counts as durable only when it counts as deleted.
         let first = self.segments.first().map_or(self.end, |first| first.base);
+        if self.durable < first && !self.settings.mutants.has(Mutant::DeletedAtOnce) {
+            return;
+        }
         let mut durable = self.durable.max(first);
         for at in self.holding(durable)..self.segments.len() {
             durable = durable.max(self.segments[at].synced);
@@ -529,7 +533,7 @@ impl Log {
             self.store.epochs_written(&self.epochs, fx);
         } else if token == store::START {
             if self.store.start_written(self.log_start, fx) {
-                self.epochs.cut_start(self.log_start);
+                return self.on_started();
             }
         } else if let Ok(at) = self.segments.binary_search_by_key(&token, |s| s.base.0) {
             self.segments[at].unsealed -= 1;
@@ -538,6 +542,15 @@ impl Log {
             }
         }
         LogProgress::Nothing
+    }
+
+    /// A crash will not take the log start back below where it is now.
+    fn on_started(&mut self) -> LogProgress {
+        self.epochs.cut_start(self.log_start);
+        let before = self.durable;
+        self.durable = before.max(self.log_start.min(self.written));
+        self.advance_durable();
+        if self.durable > before { LogProgress::Durable } else { LogProgress::Nothing }
     }
 
     /// Moves the start of the log up to `start` and removes segments that end below it (L8).
@@ -564,7 +577,7 @@ impl Log {
         self.tail.cut_start(self.log_start);
         // A crash may take the start back while that is not durable.
         if !self.store.on_disk {
-            self.epochs.cut_start(self.log_start);
+            self.on_started();
         }
         self.invariants();
     }

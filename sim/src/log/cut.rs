@@ -26,9 +26,9 @@ impl LogWorld {
         let (end, start) = (self.model.end(), self.model.start);
         let visible = self.watermark.clamp(start, end);
         let to = match self.draw("cut-where", 20) {
-            0..9 => visible + self.draw("cut-at", (end - visible) as u64 + 1) as i64,
-            9..14 => self.some_base().unwrap_or(end).max(visible),
-            14..16 => end + self.draw("cut-beyond", 5) as i64,
+            0..7 => visible + self.draw("cut-at", (end - visible) as u64 + 1) as i64,
+            7..12 => self.some_base().unwrap_or(end).max(visible),
+            12..14 => end + self.draw("cut-beyond", 5) as i64,
             // Elected uncleanly.
             _ => (start - 3).max(0) + self.draw("cut-deep", (end - start) as u64 + 4) as i64,
         };

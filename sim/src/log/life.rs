@@ -203,7 +203,9 @@ impl LogWorld {
     fn on_progress(&mut self, progress: LogProgress) -> Result<(), Violation> {
         match progress {
             LogProgress::Nothing => Ok(()),
-            LogProgress::Failed(error) | LogProgress::Full(error) => self.failed(&error.to_string()),
+            LogProgress::Failed(error) | LogProgress::Full(error) => {
+                self.failed(&error.to_string())
+            }
             _ => self.acknowledge(),
         }
     }

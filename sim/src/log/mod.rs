@@ -346,7 +346,7 @@ impl LogWorld {
             ("rolls", (wanted(swarm.segment_bytes <= 2_000, 5), tally.rolls)),
             ("reads", (60, tally.reads)),
             ("times", (5, tally.times)),
-            ("cuts", (wanted(swarm.mix.cuts > 0, 3), tally.cuts)),
+            ("cuts", (wanted(swarm.mix.cuts > 0, 2), tally.cuts)),
             ("empties", (wanted(swarm.mix.empties > 0, 1), tally.empties)),
             ("starts", (wanted(swarm.mix.starts > 0, 1), tally.starts)),
             ("checkpoints", (5, tally.checkpoints)),

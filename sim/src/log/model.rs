@@ -89,16 +89,20 @@ impl Model {
             Some(start) => self.empty(start),
             None => self.cut_end(self.kept(cut)),
         }
+        // If nothing is left, nobody is known.
+        self.bases.insert(self.end());
     }
 
     /// Takes over what a recovery found, if that is a log that a crash may leave.
     pub(super) fn recover(&mut self, log: &Log, floor: i64) -> Result<(), String> {
         let (start, end) = (log.log_start().0, log.end().0);
-        if let Some(cut) = self.cut.take() {
-            if self.emptied(cut) == Some(start) && end == start && log.segments().is_empty() {
-                self.empty(start);
-                return Ok(());
-            }
+        if let Some(cut) = self.cut.take()
+            && self.emptied(cut) == Some(start)
+            && end == start
+            && log.segments().is_empty()
+        {
+            self.empty(start);
+            return Ok(());
         }
         if !(self.start_floor..=self.start).contains(&start) {
             let (low, high) = (self.start_floor, self.start);

@@ -13,6 +13,8 @@ pub(super) struct SegmentFiles {
     pub(super) times: Option<u64>,
     /// Whether transactions were aborted in it.
     pub(super) aborted: bool,
+    /// The offset index is there.
+    pub(super) offsets: bool,
 }
 
 /// The files of a log.
@@ -59,6 +61,7 @@ impl Files {
             match (kind, self.segments.get_mut(&base)) {
                 (FileKind::TimeIndex, Some(segment)) => segment.times = Some(entry.len),
                 (FileKind::TxnIndex, Some(segment)) => segment.aborted = true,
+                (FileKind::Index, Some(segment)) => segment.offsets = true,
                 (FileKind::Index | FileKind::TimeIndex | FileKind::TxnIndex, None) => {
                     self.leftovers.push(entry.name.clone());
                 }
@@ -79,12 +82,19 @@ impl Files {
     }
 
     /// The base of the first segment whose records are looked at: the active one after a clean
-    /// stop, the one that holds the recovery point otherwise.
+    /// stop, the one that holds the recovery point otherwise, or one before that was closed and
+    /// never got its indexes.
     pub(super) fn scan_from(&self, plan: &RecoveryPlan) -> Offset {
         let upto = if plan.clean { Offset(i64::MAX) } else { plan.recovery_point };
         let holding = self.segments.range(..=upto).next_back();
         let first = self.segments.keys().next().copied().unwrap_or(Offset(0));
         let from = holding.map_or(first, |(base, _)| *base);
+        let bare = |files: &SegmentFiles| files.times.is_none() || !files.offsets;
+        let unindexed = self.segments.range(..from).find(|(_, files)| bare(files));
+        let from = match unindexed {
+            Some((base, _)) if !plan.settings.mutants.has(Mutant::MissingIndexIgnored) => *base,
+            _ => from,
+        };
         self.untold.map_or(from, |untold| untold.min(from))
     }
 
@@ -95,12 +105,18 @@ impl Files {
         if all { Offset(i64::MAX) } else { self.scan_from(plan) }
     }
 
-    /// Snapshots that a scan can build on, oldest first: those up to where it begins, and after a
-    /// clean stop the one at the end of the log.
+    /// Snapshots that a scan can build on, oldest first: those from the first segment on (what
+    /// followed an earlier one is not there to be replayed) up to where the scan begins, and after
+    /// a clean stop the one at the end of the log.
     pub(super) fn usable_snapshots(&self, plan: &RecoveryPlan) -> Vec<Offset> {
         let beyond = plan.settings.mutants.has(Mutant::SnapshotBeyondScan);
         let upto = if beyond { Offset(i64::MAX) } else { self.told_from(plan) };
-        self.snapshots.range(..=upto).copied().collect()
+        let first = self.segments.keys().next().copied().unwrap_or(Offset(0));
+        let low = match plan.settings.mutants.has(Mutant::SnapshotBelowStart) {
+            true => Offset(0),
+            false => first,
+        };
+        self.snapshots.iter().copied().filter(|at| (low..=upto).contains(at)).collect()
     }
 }
 

@@ -254,6 +254,11 @@ impl Recovery {
             self.remove_segment(&segment, fx);
         }
         self.producers = ProducerTable::default();
+        // They are of a history that does not lead to where the log begins.
+        for at in std::mem::take(&mut self.files.snapshots) {
+            let path = self.plan.folder.join(&FileKind::Snapshot.name(at));
+            self.ask(fx, |id| DiskOp::Remove { id, path });
+        }
         self.tail = Tail::default();
         self.end = self.plan.log_start.unwrap_or(Offset(0));
     }

@@ -100,9 +100,9 @@ fn a_crash_between_any_two_operations_leaves_a_prefix() {
                 let mut world = filled();
                 let finished = world.cut(to, whole, Let::Do(ops));
                 if crash == "kill" {
-                    world.disk.kill()
+                    world.disk.kill();
                 } else {
-                    world.disk.lose_power()
+                    world.disk.lose_power();
                 }
                 let plan = plan(&world.settings, false, world.checkpoint, None);
                 world.log = recover(&mut world.disk, &mut world.files, plan).expect("it opens");
