@@ -143,7 +143,6 @@ impl LogWorld {
                 && header.next_offset().0 <= next.min(wish.upper)
                 && header.max_timestamp.0 >= time
                 && header.last_offset().0 >= wish.start
-                && !header.is_control()
         });
         let (expected, got) =
             (expected.map(|header| header.base_offset.0), found.map(|found| found.base.0));
