@@ -68,6 +68,18 @@ impl Model {
         self.batches.iter().filter(|header| header.next_offset().0 > self.start)
     }
 
+    /// Where the first record is at or past the log start: without one before it, a log may as well
+    /// start there.
+    pub(super) fn first_record(&self) -> i64 {
+        self.live().next().map_or(self.start, |header| header.base_offset.0.max(self.start))
+    }
+
+    /// The log starts at `start` now. What it skipped without a record may come back.
+    pub(super) fn start_at(&mut self, start: i64) {
+        self.start_floor = start.min(self.start);
+        self.start = start;
+    }
+
     /// The log ends at `end` now.
     pub(super) fn cut_end(&mut self, end: i64) {
         self.batches.retain(|header| header.next_offset().0 <= end);
@@ -104,8 +116,8 @@ impl Model {
             self.empty(start);
             return Ok(());
         }
-        if !(self.start_floor..=self.start).contains(&start) {
-            let (low, high) = (self.start_floor, self.start);
+        let (low, high) = (self.start_floor, self.first_record());
+        if !(low..=high).contains(&start) {
             return Err(format!("starts at {start}, expected {low} to {high}"));
         }
         if end < floor || end > self.end() {
@@ -115,7 +127,7 @@ impl Model {
         if !boundary {
             return Err(format!("ends at {end}, in the middle of a batch"));
         }
-        (self.start, self.start_floor) = (start, start);
+        self.start_at(start);
         self.cut_end(end);
         self.bases.insert(end);
         self.written = end;
