@@ -1,6 +1,7 @@
 //! Logs against a model: whatever happens, what comes back is a prefix that holds all that was
 //! durable, and everything derived equals a replay.
 
+mod recovery;
 mod truncation;
 
 use std::collections::BTreeMap;

@@ -164,9 +164,7 @@ impl Model {
         let cached: Vec<(i32, i64)> = log.epochs().iter().map(|(e, at)| (e.0, at.0)).collect();
         let held = from_start(&cached, start);
         let expected = from_start(&self.epochs, start);
-        let with_records =
-            |list: &[(i32, i64)]| list.iter().filter(|(_, at)| *at < end).copied().collect();
-        let (a, b): (Vec<_>, Vec<_>) = (with_records(&expected), with_records(&held));
+        let (a, b) = (self.written_in(&expected, end), self.written_in(&held, end));
         // An empty log may know which epoch was the last.
         let exact = !crashed && start < end;
         if a != b || (exact && held != expected) {
@@ -176,11 +174,23 @@ impl Model {
             self.epochs = held;
         } else if crashed {
             self.epochs.retain(|(_, at)| *at < end);
+            for (epoch, at) in &mut self.epochs {
+                let found = held.iter().find(|(other, from)| other == epoch && *from > start);
+                *at = found.map_or(*at, |(_, from)| *from);
+            }
             for (epoch, at) in held.into_iter().filter(|(_, at)| *at >= end) {
                 self.begin_epoch(epoch, at);
             }
         }
         Ok(())
+    }
+
+    /// Epochs and the first batch at or past where each began: between the two there is nothing.
+    fn written_in(&self, epochs: &[(i32, i64)], end: i64) -> Vec<(i32, i64)> {
+        let first = |at: i64| self.batches.partition_point(|header| header.next_offset().0 <= at);
+        let base = |at: i64| self.batches.get(first(at)).map_or(at, |h| h.base_offset.0.max(at));
+        let before = epochs.iter().filter(|(_, at)| *at < end);
+        before.map(|(epoch, at)| (*epoch, base(*at))).collect()
     }
 
     /// P4, T4: the table of producers is a fold over the log, from the segment on from which it
