@@ -76,11 +76,15 @@ pub enum Mutant {
     SnapshotBelowStart,
     /// Records count as durably deleted before the new log start is durable (breaks L10).
     DeletedAtOnce,
+    /// Recovery takes damage in deleted records for damage of the log (breaks L7).
+    DeletedHasToBeSound,
+    /// Recovery believes an epoch on disk that the log contradicts (breaks L3).
+    EpochsNotCorrected,
 }
 
 impl Mutant {
     /// Every planted bug there is.
-    pub const ALL: [Self; 31] = [
+    pub const ALL: [Self; 33] = [
         Self::NoTornTailCheck,
         Self::NoSequenceCheck,
         Self::AckBeforeCompletion,
@@ -112,6 +116,8 @@ impl Mutant {
         Self::MissingIndexIgnored,
         Self::SnapshotBelowStart,
         Self::DeletedAtOnce,
+        Self::DeletedHasToBeSound,
+        Self::EpochsNotCorrected,
     ];
 
     /// The bug of that name.
@@ -155,6 +161,8 @@ impl Mutant {
             Self::MissingIndexIgnored => "missing-index-ignored",
             Self::SnapshotBelowStart => "snapshot-below-start",
             Self::DeletedAtOnce => "deleted-at-once",
+            Self::DeletedHasToBeSound => "deleted-has-to-be-sound",
+            Self::EpochsNotCorrected => "epochs-not-corrected",
         }
     }
 }

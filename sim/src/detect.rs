@@ -48,7 +48,9 @@ pub fn scenario(mutant: Mutant) -> Scenario {
         | EpochsNotAwaited
         | MissingIndexIgnored
         | SnapshotBelowStart
-        | DeletedAtOnce => Scenario::Log,
+        | DeletedAtOnce
+        | DeletedHasToBeSound
+        | EpochsNotCorrected => Scenario::Log,
         _ => Scenario::Single,
     }
 }

@@ -28,6 +28,15 @@ impl EpochCache {
         true
     }
 
+    /// The log has a batch of `epoch` at `base`: no later epoch had begun there. A leader noted one
+    /// that it never wrote in, and a crash came before that was forgotten on disk. What was noted
+    /// after it is for the rest of the log to say.
+    pub fn correct(&mut self, epoch: LeaderEpoch, base: Offset) {
+        if self.epoch_at(base).is_some_and(|known| known > epoch) {
+            self.entries.retain(|&(known, _)| known <= epoch);
+        }
+    }
+
     /// The latest epoch known.
     #[must_use]
     pub fn latest(&self) -> Option<LeaderEpoch> {
@@ -158,6 +167,16 @@ mod tests {
     fn an_epoch_without_records_gives_way() {
         let cache = cache(&[(1, 0), (2, 7), (3, 7)]);
         assert_eq!(cache.encode(), "0\n2\n1 0\n3 7\n");
+    }
+
+    #[test]
+    fn batches_correct_what_was_noted() {
+        let mut corrected = cache(&[(1, 0), (4, 10), (6, 20)]);
+        corrected.correct(LeaderEpoch(4), Offset(15));
+        assert_eq!(corrected.encode(), "0\n3\n1 0\n4 10\n6 20\n");
+        corrected.correct(LeaderEpoch(3), Offset(12));
+        corrected.begin(LeaderEpoch(3), Offset(12));
+        assert_eq!(corrected.encode(), "0\n2\n1 0\n3 12\n");
     }
 
     #[test]

@@ -26,12 +26,12 @@ impl Log {
     /// Where to read from `from` (at or past the log start) up to `upper`, within one segment.
     #[must_use]
     pub fn read(&self, from: Offset, upper: Offset) -> Reading {
-        if from >= upper {
-            return Reading::Empty;
-        }
         let at_roll = self.segments.last().is_some_and(|active| active.base == upper);
         let stale = at_roll && self.settings.mutants.has(Mutant::BoundLostAtRoll);
         let upper = if stale { self.end } else { upper };
+        if from >= upper {
+            return Reading::Empty;
+        }
         if let Some(span) = self.tail.find(from, upper) {
             return Reading::At(span);
         }

@@ -428,8 +428,10 @@ impl Recovery {
         text: Option<&[u8]>,
         fx: &mut Fx<E>,
     ) -> Result<(), String> {
-        // Kafka moves a start without saying so there; what the first epoch begins with tells.
-        let moved = self.epochs.start().unwrap_or(Offset(0));
+        // Kafka moves a start without saying so there. Its checkpoint goes by name, and the first
+        // epoch may begin behind a gap: together they tell.
+        let moved = self.epochs.start().filter(|moved| self.plan.log_start >= Some(*moved));
+        let moved = moved.unwrap_or(Offset(0));
         let said = text.map(|text| parse_offset(text, LOG_START)).transpose()?;
         let said = said.map(|said| said.max(moved));
         // The checkpoint of the directory goes by name and may be of an earlier topic: it counts

@@ -105,12 +105,9 @@ impl LogWorld {
             self.black_box.empties(start);
         }
         let expected = (self.model.start, self.model.end());
-        let found = match (expected.0..=self.model.first_record()).contains(&start) {
-            true if end == expected.1 => {
-                self.model.start_at(start);
-                Ok(())
-            }
-            _ => Err(format!("cut to {cut:?}: {start} to {end}, expected {expected:?}")),
+        let found = match expected == (start, end) {
+            true => Ok(()),
+            false => Err(format!("cut to {cut:?}: {start} to {end}, expected {expected:?}")),
         };
         if self.blind && found.is_err() {
             self.model.adopt(start, end);

@@ -68,18 +68,6 @@ impl Model {
         self.batches.iter().filter(|header| header.next_offset().0 > self.start)
     }
 
-    /// Where the first record is at or past the log start: without one before it, a log may as well
-    /// start there.
-    pub(super) fn first_record(&self) -> i64 {
-        self.live().next().map_or(self.start, |header| header.base_offset.0.max(self.start))
-    }
-
-    /// The log starts at `start` now. What it skipped without a record may come back.
-    pub(super) fn start_at(&mut self, start: i64) {
-        self.start_floor = start.min(self.start);
-        self.start = start;
-    }
-
     /// The log ends at `end` now.
     pub(super) fn cut_end(&mut self, end: i64) {
         self.batches.retain(|header| header.next_offset().0 <= end);
@@ -116,8 +104,8 @@ impl Model {
             self.empty(start);
             return Ok(());
         }
-        let (low, high) = (self.start_floor, self.first_record());
-        if !(low..=high).contains(&start) {
+        if !(self.start_floor..=self.start).contains(&start) {
+            let (low, high) = (self.start_floor, self.start);
             return Err(format!("starts at {start}, expected {low} to {high}"));
         }
         if end < floor || end > self.end() {
@@ -127,7 +115,7 @@ impl Model {
         if !boundary {
             return Err(format!("ends at {end}, in the middle of a batch"));
         }
-        self.start_at(start);
+        (self.start, self.start_floor) = (start, start);
         self.cut_end(end);
         self.bases.insert(end);
         self.written = end;
@@ -178,9 +166,7 @@ impl Model {
         let cached: Vec<(i32, i64)> = log.epochs().iter().map(|(e, at)| (e.0, at.0)).collect();
         let held = from_start(&cached, start);
         let expected = from_start(&self.epochs, start);
-        let with_records =
-            |list: &[(i32, i64)]| list.iter().filter(|(_, at)| *at < end).copied().collect();
-        let (a, b): (Vec<_>, Vec<_>) = (with_records(&expected), with_records(&held));
+        let (a, b) = (self.written_in(&expected, end), self.written_in(&held, end));
         // An empty log may know which epoch was the last.
         let exact = !crashed && start < end;
         if a != b || (exact && held != expected) {
@@ -190,11 +176,23 @@ impl Model {
             self.epochs = held;
         } else if crashed {
             self.epochs.retain(|(_, at)| *at < end);
+            for (epoch, at) in &mut self.epochs {
+                let found = held.iter().find(|(other, from)| other == epoch && *from > start);
+                *at = found.map_or(*at, |(_, from)| *from);
+            }
             for (epoch, at) in held.into_iter().filter(|(_, at)| *at >= end) {
                 self.begin_epoch(epoch, at);
             }
         }
         Ok(())
+    }
+
+    /// Epochs and the first batch at or past where each began: between the two there is nothing.
+    fn written_in(&self, epochs: &[(i32, i64)], end: i64) -> Vec<(i32, i64)> {
+        let first = |at: i64| self.batches.partition_point(|header| header.next_offset().0 <= at);
+        let base = |at: i64| self.batches.get(first(at)).map_or(at, |h| h.base_offset.0.max(at));
+        let before = epochs.iter().filter(|(_, at)| *at < end);
+        before.map(|(epoch, at)| (*epoch, base(*at))).collect()
     }
 
     /// P4, T4: the table of producers is a fold over the log, from the segment on from which it

@@ -63,6 +63,9 @@ impl Recovery {
             position,
             len: u32::try_from(len).unwrap_or(u32::MAX),
         });
+        if !self.plan.settings.mutants.has(Mutant::EpochsNotCorrected) {
+            self.epochs.correct(header.partition_leader_epoch, header.base_offset);
+        }
         self.epochs.begin(header.partition_leader_epoch, header.base_offset);
         if header.base_offset >= self.replayed {
             self.note(self.segments[at].base, batch);
@@ -159,7 +162,11 @@ impl Recovery {
         fx: &mut Fx<E>,
     ) -> Result<(), String> {
         self.end = self.end.max(self.segments[at].base);
-        if self.plan.clean || self.end < self.plan.recovery_point {
+        // What is deleted need not be sound.
+        let start = self.plan.log_start.unwrap_or(Offset(0));
+        let refuse_deleted = self.plan.settings.mutants.has(Mutant::DeletedHasToBeSound);
+        let kept = if refuse_deleted { self.end } else { self.end.max(start) };
+        if self.plan.clean || kept < self.plan.recovery_point {
             return Err(format!(
                 "damaged at offset {} (segment {}, position {position}): {why}. This is not the \
                  torn end of a crash; nothing was changed",

@@ -1,0 +1,94 @@
+//! Crashes at moments of their own, and what recovery makes of them.
+
+use super::*;
+use crate::log::names::{LEADER_EPOCHS, LOG_START};
+
+impl World {
+    fn begin_start(&mut self, start: i64) -> Vec<DiskOp> {
+        let mut fx = Fx::new();
+        self.log.advance_start(Offset(start), &mut fx);
+        fx.drain().collect()
+    }
+
+    fn file(&mut self, name: &str) -> &mut Vec<u8> {
+        self.disk.files.get_mut(&FilePath::new(0, format!("t-0/{name}"))).expect("it is there")
+    }
+
+    fn open(&mut self) -> Result<(), String> {
+        let plan = plan(&self.settings, false, self.checkpoint, None);
+        self.log = recover(&mut self.disk, &mut self.files, plan)?;
+        Ok(())
+    }
+}
+
+/// Thirty batches of two records in several segments, nothing synced.
+fn filled() -> World {
+    let mut world = World::new(LogSettings { segment_bytes: 700, ..settings() });
+    for n in 0..30 {
+        world.append(n, None, 2);
+    }
+    world
+}
+
+#[test]
+fn records_are_durably_deleted_when_the_start_is_durable() {
+    let mut world = filled();
+    world.log.durable = Offset(0);
+    world.log.segments.iter_mut().for_each(|segment| segment.synced = segment.base);
+    let ops = world.begin_start(40);
+    assert!(world.log.segments()[0].base.0 > 0);
+    assert_eq!(world.log.durable(), Offset(0), "the old start may come back, with what it lost");
+    assert_eq!(world.log.epochs().epoch_at(Offset(10)), Some(LeaderEpoch(3)));
+    let put = ops
+        .into_iter()
+        .find(|op| matches!(op, DiskOp::Put { path, .. } if path.path.ends_with(LOG_START)));
+    let done = world.disk.run(put.expect("the start is written")).expect("it ends");
+    let mut fx: Fx<DiskOp> = Fx::new();
+    assert_eq!(world.log.on_io(&done, &mut fx), LogProgress::Durable);
+    assert_eq!(world.log.durable(), Offset(40));
+    assert_eq!(world.log.epochs().epoch_at(Offset(10)), None);
+}
+
+#[test]
+fn damage_in_what_is_deleted_is_no_damage() {
+    let mut world = filled();
+    world.log.durable = Offset(0);
+    world.log.segments.iter_mut().for_each(|segment| segment.synced = segment.base);
+    for op in world.begin_start(59) {
+        if let Some(done) = world.disk.run(op) {
+            world.log.on_io(&done, &mut Fx::<DiskOp>::new());
+        }
+    }
+    world.take_checkpoint();
+    assert_eq!(world.checkpoint, Offset(59));
+    let base = world.log.segments().last().expect("one").base;
+    world.file(&FileKind::Log.name(base)).fill(0);
+    world.disk.kill();
+    world.open().expect("nothing of it is wanted");
+    assert_eq!((world.log.log_start().0, world.log.end().0), (59, 59));
+}
+
+#[test]
+fn a_closed_segment_without_indexes_gets_them() {
+    let mut world = filled();
+    world.flush();
+    world.take_checkpoint();
+    let base = world.log.segments()[2].base;
+    for kind in [FileKind::Index, FileKind::TimeIndex] {
+        let path = FilePath::new(0, format!("t-0/{}", kind.name(base)));
+        let whole = world.disk.files.remove(&path).expect("it is there");
+        world.disk.kill();
+        world.open().expect("it opens");
+        assert_eq!(world.disk.files.get(&path), Some(&whole), "{kind:?}");
+        world.check();
+    }
+}
+
+#[test]
+fn the_log_contradicts_an_epoch_that_nobody_wrote_in() {
+    let mut world = filled();
+    *world.file(LEADER_EPOCHS) = b"0\n2\n3 0\n9 50\n".to_vec();
+    world.disk.kill();
+    world.open().expect("it opens");
+    assert_eq!(world.log.epochs().encode(), "0\n1\n3 0\n");
+}
