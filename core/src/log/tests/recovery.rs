@@ -10,7 +10,7 @@ impl World {
         fx.drain().collect()
     }
 
-    fn file(&mut self, name: &str) -> &mut Vec<u8> {
+    fn bytes_of(&mut self, name: &str) -> &mut Vec<u8> {
         self.disk.files.get_mut(&FilePath::new(0, format!("t-0/{name}"))).expect("it is there")
     }
 
@@ -62,7 +62,7 @@ fn damage_in_what_is_deleted_is_no_damage() {
     world.take_checkpoint();
     assert_eq!(world.checkpoint, Offset(59));
     let base = world.log.segments().last().expect("one").base;
-    world.file(&FileKind::Log.name(base)).fill(0);
+    world.bytes_of(&FileKind::Log.name(base)).fill(0);
     world.disk.kill();
     world.open().expect("nothing of it is wanted");
     assert_eq!((world.log.log_start().0, world.log.end().0), (59, 59));
@@ -87,7 +87,7 @@ fn a_closed_segment_without_indexes_gets_them() {
 #[test]
 fn the_log_contradicts_an_epoch_that_nobody_wrote_in() {
     let mut world = filled();
-    *world.file(LEADER_EPOCHS) = b"0\n2\n3 0\n9 50\n".to_vec();
+    *world.bytes_of(LEADER_EPOCHS) = b"0\n2\n3 0\n9 50\n".to_vec();
     world.disk.kill();
     world.open().expect("it opens");
     assert_eq!(world.log.epochs().encode(), "0\n1\n3 0\n");
