@@ -13,14 +13,17 @@
 
 mod plan;
 mod scanning;
+mod trust;
 
 use std::collections::BTreeSet;
 
 use bytes::Bytes;
 use dohle_wire::id::{Offset, TopicId};
+use dohle_wire::record::BatchHeader;
 
 pub(crate) use self::plan::aside_name;
 use self::plan::{Files, parse_owner, parse_start};
+use self::trust::Probe;
 use super::epoch::EpochCache;
 use super::index::{Indexes, parse_offsets, parse_times, time_entry};
 use super::names::{FileKind, LEADER_EPOCHS, LOG_START, PARTITION_METADATA, is_leftover};
@@ -78,6 +81,8 @@ pub struct Recovery {
     files: Files,
     epochs: EpochCache,
     has_epochs: bool,
+    /// They are taken from the log, and have to be written.
+    epochs_anew: bool,
     /// The folder itself says where the log starts.
     says_start: bool,
     producers: ProducerTable,
@@ -90,8 +95,8 @@ pub struct Recovery {
 }
 
 /// The files that make up a segment.
-const SEGMENT_FILES: [FileKind; 4] =
-    [FileKind::Log, FileKind::Index, FileKind::TimeIndex, FileKind::TxnIndex];
+const SEGMENT_FILES: [FileKind; 5] =
+    [FileKind::Log, FileKind::Index, FileKind::TimeIndex, FileKind::TxnIndex, FileKind::Sums];
 
 /// What is being waited for.
 #[derive(Clone, Debug)]
@@ -102,6 +107,10 @@ enum Step {
     Epochs,
     Start,
     Sweep,
+    Probe { probe: Probe, at: usize },
+    Probed { probe: Probe, at: usize },
+    Rebuild { at: usize, anew: Box<Segment>, scan: Scan },
+    Rebuilt { at: usize },
     Snapshot { left: Vec<Offset> },
     Times { at: usize, file: FileId },
     Offsets,
@@ -125,6 +134,7 @@ impl Recovery {
             files: Files::default(),
             epochs: EpochCache::default(),
             has_epochs: false,
+            epochs_anew: false,
             says_start: false,
             producers: ProducerTable::default(),
             replayed: Offset(0),
@@ -176,15 +186,23 @@ impl Recovery {
             (Step::Owner, IoOk::Content(text)) => self.on_owner(text, fx),
             (Step::SetAside, _) => return self.nothing_there(),
             (Step::Epochs, IoOk::Content(text)) => self.on_epochs(text, fx),
-            (Step::Start, IoOk::Content(text)) => self.on_start(text.as_deref(), fx),
-            (Step::Sweep, _) => self.begin_snapshots(fx),
-            (Step::Snapshot { left }, IoOk::Content(file)) => {
-                self.on_snapshot(left, file, now, ids, fx)
+            (Step::Start, IoOk::Content(text)) => self.on_start(text.as_deref(), now, ids, fx),
+            (Step::Sweep, _) => self.on_swept(now, ids, fx),
+            (Step::Probe { probe, at }, IoOk::Located(found)) => {
+                self.on_located(probe, at, found, ids, fx)
             }
+            (Step::Probed { probe, at }, IoOk::Read(bytes)) => {
+                self.on_probed(probe, at, BatchHeader::parse(&bytes).ok(), ids, fx)
+            }
+            (Step::Rebuild { at, anew, mut scan }, IoOk::Read(bytes)) => {
+                scan.feed(&bytes);
+                self.go_on_rebuilding(at, anew, scan, fx)
+            }
+            (Step::Rebuilt { at }, _) => self.next_times(at + 1, ids, fx),
+            (Step::Snapshot { left }, IoOk::Content(file)) => self.on_snapshot(left, file, ids, fx),
             (Step::Times { at, file }, IoOk::Read(bytes)) => {
                 fx.push(E::from(DiskOp::Close { file }));
-                self.on_times(at, &bytes);
-                self.next_times(at + 1, ids, fx)
+                self.on_times(at, &bytes, ids, fx)
             }
             (Step::Offsets, IoOk::Content(file)) => self.on_offsets(file.unwrap_or_default(), fx),
             (Step::TimesOfActive { offsets }, IoOk::Content(file)) => {
@@ -296,10 +314,8 @@ impl Recovery {
         let text = text.map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
         match text.as_deref().map(EpochCache::parse) {
             Some(Some(epochs)) => self.epochs = epochs,
-            // Without epochs that can be trusted, the log itself has to tell them.
-            Some(None) => self.plan.clean = false,
             None if self.files.segments.is_empty() => {}
-            None => self.plan.clean = false,
+            Some(None) | None => self.lose_epochs(),
         }
         if !self.plan.clean && self.epochs.latest().is_none() {
             self.plan.recovery_point = Offset(0);
@@ -310,11 +326,20 @@ impl Recovery {
         Ok(())
     }
 
+    /// Without epochs that can be trusted, the log itself has to tell them.
+    fn lose_epochs(&mut self) {
+        self.epochs_anew = self.has_epochs;
+        self.plan.clean = false;
+        self.plan.recovery_point = Offset(0);
+    }
+
     /// Segments that end below the log start were being removed when the node went down: some may
     /// be back, with gaps between them. None of them belongs to the log any more.
     fn on_start<E: From<DiskOp>>(
         &mut self,
         text: Option<&[u8]>,
+        now: Now,
+        ids: &mut FileIds,
         fx: &mut Fx<E>,
     ) -> Result<(), String> {
         let said = text.map(parse_start).transpose()?;
@@ -337,7 +362,18 @@ impl Recovery {
                 self.ask(fx, |id| DiskOp::Remove { id, path });
             }
         }
-        if self.pending > 0 { Ok(()) } else { self.begin_snapshots(fx) }
+        if self.pending > 0 { Ok(()) } else { self.on_swept(now, ids, fx) }
+    }
+
+    /// What is in the folder belongs to the log.
+    fn on_swept<E: From<DiskOp>>(
+        &mut self,
+        now: Now,
+        ids: &mut FileIds,
+        fx: &mut Fx<E>,
+    ) -> Result<(), String> {
+        self.open_segments(now, ids, fx);
+        self.check_epochs(0, fx)
     }
 
     fn begin_snapshots<E: From<DiskOp>>(&mut self, fx: &mut Fx<E>) -> Result<(), String> {
@@ -362,7 +398,6 @@ impl Recovery {
         &mut self,
         mut left: Vec<Offset>,
         file: Option<Bytes>,
-        now: Now,
         ids: &mut FileIds,
         fx: &mut Fx<E>,
     ) -> Result<(), String> {
@@ -375,7 +410,6 @@ impl Recovery {
             (Some(_), None) if !left.is_empty() => return self.next_snapshot(left, fx),
             _ => self.replayed = Offset(0),
         }
-        self.open_segments(now, ids, fx);
         self.next_times(0, ids, fx)
     }
 
@@ -409,9 +443,13 @@ impl Recovery {
     ) -> Result<(), String> {
         for at in from..self.first_scanned() {
             let base = self.segments[at].base;
-            let Some(len) = self.files.segments[&base].times.filter(|len| *len >= 12) else {
-                continue;
+            let files = self.files.segments[&base];
+            let Some(len) = files.times.filter(|_| files.has_index) else {
+                return self.rebuild(at, fx);
             };
+            if len < 12 {
+                continue;
+            }
             let file = ids.fresh();
             let path = self.plan.folder.join(&FileKind::TimeIndex.name(base));
             fx.push(E::from(DiskOp::Open { file, path }));
@@ -421,14 +459,6 @@ impl Recovery {
             return Ok(());
         }
         self.begin_scan(fx)
-    }
-
-    fn on_times(&mut self, at: usize, bytes: &[u8]) {
-        if let Some(entry) = time_entry(bytes) {
-            let segment = &mut self.segments[at];
-            let offset = segment.base.plus(i64::from(entry.relative));
-            segment.max_timestamp = (entry.timestamp, offset);
-        }
     }
 
     fn begin_scan<E: From<DiskOp>>(&mut self, fx: &mut Fx<E>) -> Result<(), String> {
@@ -470,7 +500,7 @@ impl Recovery {
         let segment = &self.segments[last];
         let file = segment.file;
         match (parse_offsets(offsets, segment.size), parse_times(times)) {
-            (Some(offsets), Some(times)) if !offsets.is_empty() => {
+            (Some(offsets), Some(times)) if !offsets.is_empty() && !times.is_empty() => {
                 let indexes = Indexes { offsets, times };
                 self.step = Step::FirstHeader { indexes };
                 self.ask(fx, |id| DiskOp::Read { id, file, position: 0, len: 61 });
@@ -488,10 +518,19 @@ impl Recovery {
     ) -> Result<(), String> {
         let last = self.segments.len() - 1;
         let segment = &mut self.segments[last];
-        if let Ok(header) = dohle_wire::record::BatchHeader::parse(bytes) {
+        if let Ok(header) = BatchHeader::parse(bytes) {
             segment.first_timestamp = Some(header.max_timestamp);
         }
-        let position = segment.adopt(indexes);
+        let base = segment.base;
+        let relative = indexes.times.last().map_or(0, |time| time.relative);
+        self.probe(Probe::Active(indexes), base.plus(i64::from(relative)), fx);
+        Ok(())
+    }
+
+    /// Goes on where the indexes end.
+    fn adopt<E: From<DiskOp>>(&mut self, indexes: Indexes, fx: &mut Fx<E>) -> Result<(), String> {
+        let last = self.segments.len() - 1;
+        let position = self.segments[last].adopt(indexes);
         self.scan_segment(last, position, fx)
     }
 }

@@ -17,6 +17,7 @@ mod image;
 mod ledger;
 mod lifecycle;
 mod reads;
+mod scrub;
 mod slot;
 mod slots;
 #[cfg(test)]
@@ -32,6 +33,8 @@ use dohle_wire::record::Codecs;
 use self::groups::Ledgers;
 use self::ledger::Ledger;
 use self::reads::{Reads, Watches};
+pub use self::scrub::Scrubbed;
+use self::scrub::Scrubber;
 use self::slot::Slot;
 use self::slots::Slots;
 use crate::config::broker::BrokerConfig;
@@ -112,6 +115,7 @@ pub struct Shard {
     parked: Vec<ToShard>,
     reads: Reads,
     watches: Watches,
+    scrubber: Scrubber,
     ledgers: Ledgers,
     inner: Fx<partition::Effect>,
     failed_dirs: Vec<u16>,
@@ -148,6 +152,7 @@ impl Shard {
     ) -> Self {
         Self {
             ledgers: Ledgers::new(&config, seed),
+            scrubber: Scrubber::new(&config, shards),
             id,
             shards,
             config,
@@ -190,7 +195,7 @@ impl Shard {
             Input::Io(done) => self.on_io(now, done, fx),
             Input::Tick => self.on_tick(now, fx),
         }
-        self.announce(fx);
+        self.announce(now, fx);
         self.finish_stop(fx);
         self.invariants();
     }
@@ -199,7 +204,8 @@ impl Shard {
     #[must_use]
     pub fn deadline(&self) -> Deadline {
         let expiry = self.next_expiry.map(|at| (at, "producer.id.expiration.ms"));
-        earlier(earlier(expiry, self.slots.deadline()), self.ledgers.deadline())
+        let logs = earlier(self.slots.deadline(), self.scrubber.deadline());
+        earlier(earlier(expiry, logs), self.ledgers.deadline())
     }
 
     /// Asserts what must always hold and can be seen at once.
@@ -358,10 +364,9 @@ impl Shard {
     }
 
     fn on_io(&mut self, now: Now, done: IoDone, fx: &mut Fx<Effect>) {
-        if done.id.owner == IoId::UNIT {
-            return self.on_sweep(now, done, fx);
-        }
         match done.id.what {
+            What::Scrub => return self.on_scrub(now, done, fx),
+            _ if done.id.owner == IoId::UNIT => return self.on_sweep(now, done, fx),
             What::Locate => return self.on_located(now, done, fx),
             What::Load => return self.on_load(now, done, fx),
             _ => {}
@@ -399,6 +404,7 @@ impl Shard {
         }
         self.carry_out(now, inner, fx);
         self.tick_ledgers(now, fx);
+        self.tick_scrub(now, fx);
     }
 
     fn local(&self) -> NodeId {

@@ -174,6 +174,7 @@ impl SimDisk {
             | DiskOp::Read { .. }
             | DiskOp::Get { .. }
             | DiskOp::List { .. }
+            | DiskOp::Stat { .. }
             | DiskOp::Locate { .. } => choices.heavy(Stream::Disk, "cached", self.speed.cached),
             DiskOp::Sync { .. }
             | DiskOp::Truncate { .. }
@@ -197,6 +198,7 @@ impl SimDisk {
             | DiskOp::Sync { file, .. }
             | DiskOp::Truncate { file, .. }
             | DiskOp::Read { file, .. } => [Some(self.opened(*file).path.clone()), None],
+            DiskOp::Stat { .. } => [None, None],
             DiskOp::Locate { plan, .. } => [Some(self.opened(plan.file).path.clone()), None],
         }
     }
@@ -229,6 +231,11 @@ impl SimDisk {
         let inode = self.files.get(&FileId(hole.file))?.inode?;
         let bytes = self.tree.read(inode, hole.position, u64::from(hole.len));
         (bytes.len() == hole.len as usize).then_some(bytes)
+    }
+
+    /// A byte of a file decays: nobody wrote it.
+    pub fn decay(&mut self, path: &FilePath, at: usize, mask: u8) {
+        self.tree.decay(path, at, mask);
     }
 
     fn inode_for_write(&mut self, file: FileId) -> Inode {
@@ -287,6 +294,9 @@ impl SimDisk {
                 Ok(IoOk::Done)
             }
             DiskOp::List { path, .. } => Ok(IoOk::Listing(self.tree.list(path))),
+            DiskOp::Stat { folder, names, .. } => {
+                Ok(IoOk::Listing(Some(self.tree.stat(folder, names))))
+            }
             DiskOp::Locate { plan, .. } => self.locate(plan),
         }
     }

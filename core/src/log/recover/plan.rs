@@ -11,6 +11,8 @@ pub(super) struct SegmentFiles {
     pub(super) size: u64,
     /// Bytes of the time index, when it is there.
     pub(super) times: Option<u64>,
+    /// The offset index is there.
+    pub(super) has_index: bool,
 }
 
 /// The files of a log.
@@ -29,7 +31,8 @@ impl Files {
         for entry in names {
             match FileKind::parse(&entry.name) {
                 Some((FileKind::Log, base)) => {
-                    files.segments.insert(base, SegmentFiles { size: entry.len, times: None });
+                    let found = SegmentFiles { size: entry.len, ..SegmentFiles::default() };
+                    files.segments.insert(base, found);
                 }
                 Some((FileKind::Snapshot, at)) => {
                     files.snapshots.insert(at);
@@ -47,7 +50,11 @@ impl Files {
             let Some((kind, base)) = FileKind::parse(&entry.name) else { continue };
             match (kind, self.segments.get_mut(&base)) {
                 (FileKind::TimeIndex, Some(segment)) => segment.times = Some(entry.len),
-                (FileKind::Index | FileKind::TimeIndex | FileKind::TxnIndex, None) => {
+                (FileKind::Index, Some(segment)) => segment.has_index = true,
+                (
+                    FileKind::Index | FileKind::TimeIndex | FileKind::TxnIndex | FileKind::Sums,
+                    None,
+                ) => {
                     self.leftovers.push(entry.name.clone());
                 }
                 _ => {}

@@ -1,8 +1,7 @@
 //! The scan of a recovery: reading segments, cutting what is torn, rebuilding what follows.
 
-use dohle_wire::record::BatchHeader;
-
 use super::*;
+use crate::log::index::OffsetEntry;
 use crate::log::tail::{Tail, TailBatch};
 
 impl Recovery {
@@ -37,6 +36,9 @@ impl Recovery {
     ) -> Result<(), String> {
         loop {
             match scan.advance() {
+                Scanned::Batch(batch, position) if self.is_astray(at, &batch.header, position) => {
+                    return self.on_damaged(at, position, "an index leads astray", fx);
+                }
                 Scanned::Batch(batch, position) => self.take(at, &batch.header, position),
                 Scanned::Need { position, len } => {
                     let file = self.segments[at].file;
@@ -44,10 +46,37 @@ impl Recovery {
                     self.ask(fx, |id| DiskOp::Read { id, file, position, len });
                     return Ok(());
                 }
-                Scanned::Damaged { position, why } => return self.cut(at, position, &why, fx),
+                Scanned::Damaged { position, why } => {
+                    return self.on_damaged(at, position, &why, fx);
+                }
                 Scanned::End => return self.on_segment_end(at, scan.next_offset(), fx),
             }
         }
+    }
+
+    /// The scan was led here by an index that may be wrong: then it begins anew.
+    fn on_damaged<E: From<DiskOp>>(
+        &mut self,
+        at: usize,
+        position: u64,
+        why: &str,
+        fx: &mut Fx<E>,
+    ) -> Result<(), String> {
+        let segment = &mut self.segments[at];
+        let led = segment.indexes.offsets.last().is_some_and(|e| u64::from(e.position) == position);
+        if self.plan.clean && led {
+            segment.forget_indexes();
+            return self.scan_segment(at, 0, fx);
+        }
+        self.cut(at, position, why, fx)
+    }
+
+    /// Whether the index entry that led here is about another batch.
+    fn is_astray(&self, at: usize, header: &BatchHeader, position: u64) -> bool {
+        let segment = &self.segments[at];
+        let here = |entry: &&OffsetEntry| u64::from(entry.position) == position;
+        let entry = segment.indexes.offsets.last().filter(here);
+        entry.is_some_and(|entry| segment.relative(header.last_offset()) != Some(entry.relative))
     }
 
     /// Takes a batch found at its place into the derived state.
@@ -143,7 +172,8 @@ impl Recovery {
         fx: &mut Fx<E>,
     ) -> Result<(), String> {
         self.end = self.end.max(self.segments[at].base);
-        if self.plan.clean || self.end < self.plan.recovery_point {
+        let promised = self.plan.recovery_point.max(self.plan.durable);
+        if self.plan.clean || self.end < promised {
             return Err(format!(
                 "damaged at offset {} (segment {}, position {position}): {why}. This is not the \
                  torn end of a crash; nothing was changed",
@@ -158,7 +188,9 @@ impl Recovery {
         let segment = &mut self.segments[at];
         segment.size = position;
         let file = segment.file;
+        let sums = self.plan.folder.join(&FileKind::Sums.name(self.segments[at].base));
         self.ask(fx, |id| DiskOp::Truncate { id, file, len: position });
+        self.ask(fx, |id| DiskOp::Remove { id, path: sums });
         for later in self.segments.split_off(at + 1) {
             self.remove_segment(&later, fx);
         }
@@ -198,6 +230,11 @@ impl Recovery {
             self.ask(fx, |id| DiskOp::Remove { id, path });
         }
         self.epochs.cut_end(self.end);
+        if self.epochs_anew {
+            let path = self.plan.folder.join(LEADER_EPOCHS);
+            let data = Bytes::from(self.epochs.encode());
+            self.ask(fx, |id| DiskOp::Put { id, path, data, durable: true });
+        }
         if self.plan.settings.syncs_before_ack() && !self.plan.clean {
             for at in 0..self.segments.len() {
                 let file = self.segments[at].file;
@@ -221,17 +258,21 @@ impl Recovery {
     fn put_indexes<E: From<DiskOp>>(&mut self, fx: &mut Fx<E>) {
         let closed = self.segments.len().saturating_sub(1);
         for at in self.first_scanned().min(closed)..closed {
-            let segment = &mut self.segments[at];
-            segment.seal();
-            let indexes = std::mem::take(&mut segment.indexes);
-            let base = segment.base;
-            for (kind, data) in [
-                (FileKind::Index, indexes.encode_offsets()),
-                (FileKind::TimeIndex, indexes.encode_times()),
-            ] {
-                let path = self.plan.folder.join(&kind.name(base));
-                self.ask(fx, |id| DiskOp::Put { id, path, data, durable: true });
-            }
+            self.put_indexes_of(at, fx);
+        }
+    }
+
+    pub(super) fn put_indexes_of<E: From<DiskOp>>(&mut self, at: usize, fx: &mut Fx<E>) {
+        let segment = &mut self.segments[at];
+        segment.seal();
+        let indexes = std::mem::take(&mut segment.indexes);
+        let base = segment.base;
+        for (kind, data) in [
+            (FileKind::Index, indexes.encode_offsets()),
+            (FileKind::TimeIndex, indexes.encode_times()),
+        ] {
+            let path = self.plan.folder.join(&kind.name(base));
+            self.ask(fx, |id| DiskOp::Put { id, path, data, durable: true });
         }
     }
 
