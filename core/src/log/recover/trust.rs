@@ -81,8 +81,10 @@ impl Recovery {
                     // An epoch may begin where the log ends, and none behind it.
                     None if in_use && !is_start => self.distrust_epochs(fx),
                     Some(false) => self.distrust_epochs(fx),
-                    None | Some(true) if is_start => self.check_epochs(entry + 1, fx),
-                    None | Some(true) => self.check_epoch(entry, fx),
+                    None | Some(true) => {
+                        let more = !is_start && self.probe_epoch(entry, fx);
+                        if more { Ok(()) } else { self.check_epochs(entry + 1, fx) }
+                    }
                 }
             }
             Probe::Time(closed, time) => {
@@ -102,30 +104,33 @@ impl Recovery {
         }
     }
 
-    /// Begins to look at the epochs from the one at `from` on.
+    /// Looks at the epochs from the one at `from` on, at those that there may be records of.
     pub(super) fn check_epochs<E: From<DiskOp>>(
         &mut self,
         from: usize,
         fx: &mut Fx<E>,
     ) -> Result<(), String> {
-        let entries = self.epochs.entries();
-        match entries.get(from).map(|(_, start)| *start) {
-            Some(start) if start > self.first_known() && self.is_known(start.plus(-1)) => {
-                self.probe(Probe::BeforeEpoch(from), start.plus(-1), fx);
-                Ok(())
+        for entry in from..self.epochs.entries().len() {
+            let start = self.epochs.entries()[entry].1;
+            let before = start.plus(-1);
+            if start > self.first_known() && self.is_known(before) {
+                self.probe(Probe::BeforeEpoch(entry), before, fx);
+                return Ok(());
             }
-            Some(_) => self.check_epoch(from, fx),
-            None => self.begin_snapshots(fx),
+            if self.probe_epoch(entry, fx) {
+                return Ok(());
+            }
         }
+        self.begin_snapshots(fx)
     }
 
-    fn check_epoch<E: From<DiskOp>>(&mut self, entry: usize, fx: &mut Fx<E>) -> Result<(), String> {
+    fn probe_epoch<E: From<DiskOp>>(&mut self, entry: usize, fx: &mut Fx<E>) -> bool {
         let start = self.epochs.entries()[entry].1.max(self.first_known());
-        if self.segments.is_empty() || !self.is_known(start) {
-            return self.check_epochs(entry + 1, fx);
+        let known = self.is_known(start);
+        if known {
+            self.probe(Probe::Epoch(entry), start, fx);
         }
-        self.probe(Probe::Epoch(entry), start, fx);
-        Ok(())
+        known
     }
 
     fn first_known(&self) -> Offset {
