@@ -103,6 +103,8 @@ pub enum What {
     Load,
     /// A position looked up; `end` is the caller's token.
     Locate,
+    /// A step of the search for damage; `end` is its token.
+    Scrub,
     /// A checkpoint or identity file of a data directory; `end` is the caller's token.
     Meta,
 }
@@ -133,6 +135,9 @@ pub enum DiskOp {
     Rename { id: IoId, from: FilePath, to: FilePath },
     /// Lists a folder. Answer: [`IoOk::Listing`], none when there is none.
     List { id: IoId, path: FilePath },
+    /// Looks at some files of a folder; those that are not there are left out. Keeps no order with
+    /// other operations. Answer: [`IoOk::Listing`], in the order of the names asked for.
+    Stat { id: IoId, folder: FilePath, names: Vec<String> },
     /// Finds a position in a segment. Answer: [`IoOk::Located`].
     Locate { id: IoId, plan: LocatePlan },
 }
@@ -152,6 +157,7 @@ impl DiskOp {
             | Self::Remove { id, .. }
             | Self::Rename { id, .. }
             | Self::List { id, .. }
+            | Self::Stat { id, .. }
             | Self::Locate { id, .. } => Some(*id),
         }
     }
@@ -192,6 +198,33 @@ pub struct DirEntry {
     pub len: u64,
     /// When it was last written.
     pub modified: Timestamp,
+    /// Whether it is still the file that it was.
+    pub stamp: Stamp,
+}
+
+/// Tells one state of a file from another: it is another value when the file was changed through
+/// the file system since, by whomever, or when another file has its name. Decay of the medium
+/// leaves it as it is. 0 is no state: nothing is known.
+#[derive(Copy, Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Stamp(pub u64);
+
+impl Stamp {
+    /// The state of a file by its inode and the time of its last change, which no program can set
+    /// (`st_ctim`).
+    #[must_use]
+    pub fn of(inode: u64, changed_s: i64, changed_ns: i64) -> Self {
+        let mut bytes = [0; 24];
+        bytes[..8].copy_from_slice(&inode.to_be_bytes());
+        bytes[8..16].copy_from_slice(&changed_s.to_be_bytes());
+        bytes[16..].copy_from_slice(&changed_ns.to_be_bytes());
+        Self(xxhash_rust::xxh3::xxh3_64(&bytes).max(1))
+    }
+
+    /// Whether both are known, and the same.
+    #[must_use]
+    pub fn is_still(self, other: Self) -> bool {
+        self == other && self.0 != 0
+    }
 }
 
 /// Why an operation failed. It is never tried again in place.

@@ -39,6 +39,7 @@ pub mod mutant;
 pub mod node;
 pub mod partition;
 pub mod quorum;
+pub mod scrub;
 pub mod session;
 pub mod shard;
 pub mod time;

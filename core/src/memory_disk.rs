@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use bytes::Bytes;
 use dohle_wire::id::Timestamp;
 
-use crate::disk::{DirEntry, DiskOp, FileId, FilePath, IoDone, IoError, IoOk};
+use crate::disk::{DirEntry, DiskOp, FileId, FilePath, IoDone, IoError, IoOk, Stamp};
 use crate::log::locate::{LocatePlan, ReadAt, locate};
 
 /// Files by path.
@@ -16,10 +16,15 @@ pub(crate) struct MemoryDisk {
     pub(crate) files: BTreeMap<FilePath, Vec<u8>>,
     durable: BTreeMap<FilePath, Vec<u8>>,
     names: BTreeMap<FileId, FilePath>,
+    /// For each file, which of all changes was its last. Tests that damage a file leave it out.
+    changes: BTreeMap<FilePath, u64>,
+    changes_made: u64,
     /// Writes fail from now on.
     pub(crate) broken: bool,
     /// No more bytes fit than these.
     pub(crate) most: Option<usize>,
+    /// Reads of this file fail.
+    pub(crate) unreadable: Option<FilePath>,
     /// Bytes that were read from open files so far.
     pub(crate) bytes_read: u64,
 }
@@ -45,6 +50,12 @@ impl MemoryDisk {
             return Err(IoError::Failed("broken".to_owned()));
         }
         Ok(match op {
+            DiskOp::Read { file, .. }
+                if self.unreadable.is_some()
+                    && self.unreadable.as_ref() == self.names.get(&file) =>
+            {
+                return Err(IoError::Failed("decayed".to_owned()));
+            }
             DiskOp::Read { file, position, len, .. } => {
                 let bytes = self.read(file, position, len);
                 self.bytes_read += bytes.len() as u64;
@@ -54,6 +65,7 @@ impl MemoryDisk {
                 IoOk::Content(self.files.get(&path).map(|data| Bytes::copy_from_slice(data)))
             }
             DiskOp::List { path, .. } => IoOk::Listing(self.list(&path)),
+            DiskOp::Stat { folder, names, .. } => IoOk::Listing(Some(self.stat(&folder, &names))),
             DiskOp::Locate { plan, .. } => IoOk::Located(self.locate(&plan)?),
             other => {
                 let fitting = self.fitting(other)?;
@@ -88,7 +100,20 @@ impl MemoryDisk {
         }
     }
 
+    /// Somebody writes a file.
+    pub(crate) fn touch(&mut self, path: &FilePath) {
+        self.changes_made += 1;
+        self.changes.insert(path.clone(), self.changes_made);
+    }
+
     fn change(&mut self, op: DiskOp) {
+        match &op {
+            DiskOp::Write { file, .. } | DiskOp::Truncate { file, .. } => {
+                self.touch(&self.names[file].clone());
+            }
+            DiskOp::Put { path, .. } => self.touch(path),
+            _ => {}
+        }
         match op {
             DiskOp::Write { file, position, data, .. } => {
                 let content = self.files.entry(self.names[&file].clone()).or_default();
@@ -140,10 +165,28 @@ impl MemoryDisk {
             let Some(rest) = file.path.strip_prefix(below.as_str()) else { continue };
             let (name, is_dir) = rest.split_once('/').map_or((rest, false), |(dir, _)| (dir, true));
             let len = if is_dir { 0 } else { content.len() as u64 };
-            let entry = DirEntry { name: name.to_owned(), is_dir, len, modified: Timestamp(0) };
+            let stamp = self.stamp(file);
+            let entry =
+                DirEntry { name: name.to_owned(), is_dir, len, modified: Timestamp(0), stamp };
             entries.insert(name.to_owned(), entry);
         }
         (path.path.is_empty() || !entries.is_empty()).then(|| entries.into_values().collect())
+    }
+
+    /// The state of a file.
+    pub(crate) fn stamp(&self, path: &FilePath) -> Stamp {
+        Stamp(self.changes.get(path).copied().unwrap_or(0))
+    }
+
+    fn stat(&self, folder: &FilePath, names: &[String]) -> Vec<DirEntry> {
+        let find = |name: &String| {
+            let path = folder.join(name);
+            let len = self.files.get(&path)?.len() as u64;
+            let stamp = self.stamp(&path);
+            let name = name.clone();
+            Some(DirEntry { name, is_dir: false, len, modified: Timestamp(0), stamp })
+        };
+        names.iter().filter_map(find).collect()
     }
 
     /// Carries out a look-up.

@@ -228,6 +228,8 @@ impl Gates {
             ("batches_compared", (100, armed.batches)),
             ("recoveries_compared", (1, armed.recoveries)),
             ("logs_replayed", (1, armed.replays)),
+            ("segments_searched", (0, armed.searched)),
+            ("segments_sealed", (0, armed.sealed)),
         ]);
         if swarm.groups.is_some_and(|groups| groups.protocols == Protocols::Consumer) {
             counts.insert("assignments_audited", (3, world.oracles.owners.looked_at));

@@ -204,6 +204,9 @@ fn properties(choices: &mut Choices, fsync: bool) -> BTreeMap<String, String> {
     let mut properties = BTreeMap::from([
         pair("listeners", "PLAINTEXT://node0:9092"),
         pair("auto.create.topics.enable", false),
+        // As often as lives are short.
+        pair("dohle.scrub.interval.ms", 1_500),
+        pair("dohle.scrub.max.bytes.per.second", 8_000_000),
     ]);
     if fsync {
         properties.extend([pair("log.flush.interval.messages", 1)]);

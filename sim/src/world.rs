@@ -212,6 +212,7 @@ impl World {
         self.kernel.after(LOOK_EVERY, Event::Look);
         for node in self.nodes.iter().filter(|node| node.is_ready()) {
             self.oracles.look(node)?;
+            self.oracles.searched(node)?;
         }
         Ok(())
     }
@@ -356,6 +357,7 @@ impl World {
             self.kernel.after(STRIKES_AFTER, Event::Fault(node, fault));
             return Ok(());
         }
+        self.oracles.searched(&self.nodes[node])?;
         self.oracles.on_crash(&self.nodes[node], crash)?;
         self.nodes[node].crash(&mut self.kernel, crash);
         self.net.node_down(&mut self.kernel, node, Some(crash));

@@ -5,6 +5,7 @@ use std::convert::Infallible;
 
 use bytes::Bytes;
 use dohle_codec::NativeCodecs;
+use dohle_core::disk::Stamp;
 use dohle_core::verify::{Entry, Files, Finding, Survey};
 use std::path::Path;
 
@@ -52,7 +53,12 @@ impl Files for Loaded {
         for (path, bytes) in &self.0 {
             let Some(rest) = path.strip_prefix(&below) else { continue };
             let (name, is_dir) = rest.split_once('/').map_or((rest, false), |(dir, _)| (dir, true));
-            let entry = Entry { name: name.to_owned(), is_dir, len: bytes.len() as u64 };
+            let entry = Entry {
+                name: name.to_owned(),
+                is_dir,
+                len: bytes.len() as u64,
+                stamp: Stamp::default(),
+            };
             entries.insert(name.to_owned(), entry);
         }
         Ok(entries.into_values().collect())

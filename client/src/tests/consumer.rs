@@ -249,6 +249,41 @@ fn damage_is_reported_after_the_good_records_before_it() {
     check(&mut trusting, 9, "abcdef");
 }
 
+/// The second of three batches is changed.
+fn with_second(change: impl FnOnce(&mut [u8])) -> Broker {
+    let mut broker = six();
+    let second = &mut broker.log("t", 0).batches[1];
+    let mut bytes = second.bytes.to_vec();
+    change(&mut bytes);
+    second.bytes = bytes.into();
+    broker
+}
+
+#[test]
+fn no_flip_under_the_checksum_gets_through() {
+    let len = six().log("t", 0).batches[1].bytes.len();
+    for at in 17..len {
+        let mut world = world(config(), with_second(|bytes| bytes[at] ^= 1 << (at % 8)));
+        assign(&mut world, Start::Earliest);
+        let (values, errors) = poll(&mut world, 9);
+        assert_eq!(values, "ab", "flip at {at}");
+        assert!(matches!(&errors[..], [ConsumeError::Corrupt { .. }]), "{at}: {errors:?}");
+    }
+}
+
+#[test]
+fn offsets_that_go_back_from_batch_to_batch_are_refused() {
+    // Down, the records would be passed over; up, those behind them would.
+    for (base, before) in [(0u8, "ab"), (1, "ab"), (3, "abcd"), (9, "abcd")] {
+        let mut world = world(config(), with_second(|bytes| bytes[7] = base));
+        assign(&mut world, Start::Earliest);
+        let (values, errors) = poll(&mut world, 9);
+        assert_eq!(values, before, "base offset {base}");
+        let [ConsumeError::Corrupt { problem, .. }] = &errors[..] else { panic!("{errors:?}") };
+        assert!(problem.contains("behind one that ends at"), "{problem}");
+    }
+}
+
 #[test]
 fn offsets_that_do_not_rise_within_their_batch_move_the_position_nowhere() {
     // A record: length, attributes, time, and then the offset delta, a byte each.

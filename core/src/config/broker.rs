@@ -127,6 +127,11 @@ pub struct BrokerConfig {
     pub shards: u32,
     /// `dohle.unflushed.bytes`; 0: no limit.
     pub unflushed_bytes: i32,
+    /// `dohle.scrub.max.bytes.per.second`, for each data directory; 0: closed segments are not
+    /// searched for damage.
+    pub scrub_max_bytes_per_second: u64,
+    /// `dohle.scrub.interval.ms`: the pause between two searches.
+    pub scrub_interval_ms: i64,
     /// `num.partitions`.
     pub num_partitions: i32,
     /// `default.replication.factor`.
@@ -305,6 +310,11 @@ impl BrokerConfig {
             log_dirs,
             shards: u32::try_from(read.int("dohle.shards")).unwrap_or(0),
             unflushed_bytes: read.int("dohle.unflushed.bytes"),
+            scrub_max_bytes_per_second: u64::try_from(
+                read.integer("dohle.scrub.max.bytes.per.second"),
+            )
+            .unwrap_or(0),
+            scrub_interval_ms: read.integer("dohle.scrub.interval.ms"),
             num_partitions: read.int("num.partitions"),
             default_replication_factor: read.int("default.replication.factor"),
             auto_create_topics_enable: read.boolean("auto.create.topics.enable"),

@@ -423,13 +423,14 @@ pub(super) const COMPRESSION: &[&str] =
 
 const fn own(
     name: &'static str,
+    kind: Kind,
     check: Check,
     default: &'static str,
     doc: &'static str,
 ) -> ConfigDef {
     ConfigDef {
         name,
-        kind: Kind::Int,
+        kind,
         default: Some(default),
         check,
         doc,
@@ -439,10 +440,31 @@ const fn own(
     }
 }
 
-static DOHLE: [ConfigDef; 2] = [
-    own("dohle.shards", Check::AtLeast(0), "0", "Shards that hold partitions; 0: one per core."),
+static DOHLE: [ConfigDef; 4] = [
+    own(
+        "dohle.scrub.interval.ms",
+        Kind::Long,
+        Check::AtLeast(1),
+        "604800000",
+        "Pause between two searches for damage through all closed segments (ms).",
+    ),
+    own(
+        "dohle.scrub.max.bytes.per.second",
+        Kind::Long,
+        Check::AtLeast(0),
+        "10485760",
+        "Most bytes of a data directory the search for damage reads (bytes/s); 0: no search.",
+    ),
+    own(
+        "dohle.shards",
+        Kind::Int,
+        Check::AtLeast(0),
+        "0",
+        "Shards that hold partitions; 0: one per core.",
+    ),
     own(
         "dohle.unflushed.bytes",
+        Kind::Int,
         Check::AtLeast(0),
         "67108864",
         "Written bytes of a data directory that may wait for a sync; 0: any number, as in Kafka.",

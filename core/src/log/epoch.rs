@@ -37,6 +37,12 @@ impl EpochCache {
         }
     }
 
+    /// All of them.
+    #[must_use]
+    pub fn entries(&self) -> &[(LeaderEpoch, Offset)] {
+        &self.entries
+    }
+
     /// The latest epoch known.
     #[must_use]
     pub fn latest(&self) -> Option<LeaderEpoch> {

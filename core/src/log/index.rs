@@ -55,11 +55,12 @@ impl Indexes {
         after.checked_sub(1).map_or(0, |at| self.offsets[at].position)
     }
 
-    /// Where to start scanning for the first record at or after `time`.
+    /// The last entry that is older than `time`; none if it cannot be right beside the next one.
     #[must_use]
-    pub fn position_for_time(&self, time: Timestamp) -> u32 {
+    pub fn last_older(&self, time: Timestamp) -> Option<TimeEntry> {
         let after = self.times.partition_point(|entry| entry.timestamp < time);
-        after.checked_sub(1).map_or(0, |at| self.position_for(self.times[at].relative))
+        let entry = *self.times.get(after.checked_sub(1)?)?;
+        self.times.get(after).is_none_or(|next| next.relative >= entry.relative).then_some(entry)
     }
 
     /// The offset index file.
@@ -125,12 +126,12 @@ const PIECE: u64 = 4096;
 /// The last entry of an index file that lies `below` a target, where those before it do so too.
 /// `read` gives up to so many bytes of the file at a position; `below` is told which entry it is
 /// asked for.
-fn last_below<E>(
+fn last_below<E, R: FnMut(u64, u32) -> Result<Bytes, E>>(
     size: u64,
     entry_len: usize,
     below: impl Fn(u64, &[u8]) -> bool,
-    mut read: impl FnMut(u64, u32) -> Result<Bytes, E>,
-) -> Result<Option<Bytes>, E> {
+    read: &mut R,
+) -> Result<Option<(u64, Bytes)>, E> {
     let len = entry_len as u64;
     let (mut low, mut high) = (0, size / len);
     while (high - low) * len > PIECE {
@@ -145,7 +146,7 @@ fn last_below<E>(
     let piece = read(low * len, u32::try_from((high - low) * len).unwrap_or(u32::MAX))?;
     let entries = (low..).zip(piece.chunks_exact(entry_len));
     let last = entries.take_while(|(at, raw)| below(*at, raw)).last();
-    Ok(last.map(|(_, raw)| piece.slice_ref(raw)))
+    Ok(last.map(|(at, raw)| (at, piece.slice_ref(raw))))
 }
 
 /// The file position from which to scan for `target` in a segment based at `base`, by its offset
@@ -157,31 +158,42 @@ pub fn search<E>(
     size: u64,
     base: Offset,
     target: Offset,
-    read: impl FnMut(u64, u32) -> Result<Bytes, E>,
+    mut read: impl FnMut(u64, u32) -> Result<Bytes, E>,
 ) -> Result<u64, E> {
     let below = |at: u64, raw: &[u8]| {
         let live = |e: &OffsetEntry| at == 0 || e.relative > 0 || e.position > 0;
         let near = |e: &OffsetEntry| i64::from(e.relative) <= target.minus(base);
         offset_entry(raw, 0).is_some_and(|entry| live(&entry) && near(&entry))
     };
-    let found = last_below(size, OFFSET_ENTRY, below, read)?;
-    Ok(found.and_then(|raw| offset_entry(&raw, 0)).map_or(0, |entry| entry.position.into()))
+    let found = last_below(size, OFFSET_ENTRY, below, &mut read)?;
+    Ok(found.and_then(|(_, raw)| offset_entry(&raw, 0)).map_or(0, |entry| entry.position.into()))
 }
 
-/// The last entry of a time index file of `size` bytes that is older than `time`.
+/// The last entry of a time index file of `size` bytes that is older than `time`; none if it
+/// cannot be right beside the next one.
 ///
 /// # Errors
 /// What `read` said.
 pub fn search_times<E>(
     size: u64,
     time: Timestamp,
-    read: impl FnMut(u64, u32) -> Result<Bytes, E>,
+    mut read: impl FnMut(u64, u32) -> Result<Bytes, E>,
 ) -> Result<Option<TimeEntry>, E> {
+    let live = |at: u64, e: &TimeEntry| at == 0 || e.relative > 0 || e.timestamp.0 > 0;
     let below = |at: u64, raw: &[u8]| {
-        let live = |e: &TimeEntry| at == 0 || e.relative > 0 || e.timestamp.0 > 0;
-        time_entry(raw).is_some_and(|entry| live(&entry) && entry.timestamp < time)
+        time_entry(raw).is_some_and(|entry| live(at, &entry) && entry.timestamp < time)
     };
-    Ok(last_below(size, TIME_ENTRY, below, read)?.and_then(|raw| time_entry(&raw)))
+    let found = last_below(size, TIME_ENTRY, below, &mut read)?;
+    let Some((at, entry)) = found.and_then(|(at, raw)| Some((at, time_entry(&raw)?))) else {
+        return Ok(None);
+    };
+    let len = TIME_ENTRY as u64;
+    let next = match (at + 2) * len <= size {
+        true => time_entry(&read((at + 1) * len, u32::try_from(len).unwrap_or(u32::MAX))?),
+        false => None,
+    };
+    let rises = next.filter(|next| live(at + 1, next)).is_none_or(|n| n.relative >= entry.relative);
+    Ok(rises.then_some(entry))
 }
 
 /// Reads a whole offset index of a segment of `size` bytes; `None` if it cannot be trusted.
@@ -279,8 +291,11 @@ mod tests {
     #[test]
     fn times_lead_to_positions_before_them() {
         let indexes = sample(99);
-        assert_eq!(indexes.position_for_time(Timestamp(1)), 0);
-        assert_eq!(indexes.position_for_time(Timestamp(8)), 5000);
+        assert_eq!(indexes.last_older(Timestamp(1)), None);
+        assert_eq!(indexes.last_older(Timestamp(8)), Some(indexes.times[0]));
+        let mut damaged = indexes.clone();
+        damaged.times[0].relative = 21;
+        assert_eq!(damaged.last_older(Timestamp(8)), None);
         assert_eq!(parse_times(&indexes.encode_times()).unwrap(), indexes.times);
     }
 

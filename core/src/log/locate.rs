@@ -23,6 +23,9 @@ pub struct LocatePlan {
     pub times: Option<FilePath>,
     /// Where a batch starts from which to scan when there is no index.
     pub from: u64,
+    /// In place of the time index: everything up to this entry is said to be older than the time
+    /// looked for.
+    pub older: Option<TimeEntry>,
     /// Bytes of the segment that may be looked at.
     pub size: u64,
     /// What is wanted.
@@ -129,11 +132,12 @@ fn hint(plan: &LocatePlan, read: &mut dyn ReadAt) -> Result<Hint, IoError> {
 }
 
 fn by_memory(plan: &LocatePlan) -> Hint {
-    let reaches = match plan.target {
-        Target::Offset(target) => target,
-        Target::Timestamp(_) => Offset(i64::MAX),
+    let reaches = match (plan.target, plan.older) {
+        (Target::Offset(target), _) => target,
+        (Target::Timestamp(_), Some(entry)) => plan.offset(entry).max(plan.lower),
+        (Target::Timestamp(_), None) => plan.lower.max(plan.base),
     };
-    Hint { position: plan.from, reaches, older: None }
+    Hint { position: plan.from, reaches, older: plan.older }
 }
 
 fn older(
@@ -331,6 +335,7 @@ mod tests {
                 index: Some(FilePath::new(0, "index")),
                 times: Some(FilePath::new(0, "times")),
                 from: 0,
+                older: None,
                 size: self.log.len() as u64,
                 target,
                 lower: BASE,

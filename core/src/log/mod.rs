@@ -23,6 +23,7 @@ pub mod segment;
 pub mod settings;
 pub mod snapshot;
 mod store;
+pub mod sums;
 pub mod tail;
 #[cfg(test)]
 mod tests;
@@ -451,7 +452,9 @@ impl Log {
             What::Append => self.on_written(Offset(done.id.end)),
             What::Flush => self.on_synced(Offset(done.id.end), fx),
             What::Side => self.on_side(done.id.end, fx),
-            What::Recover | What::Load | What::Locate | What::Meta => LogProgress::Nothing,
+            What::Recover | What::Load | What::Locate | What::Scrub | What::Meta => {
+                LogProgress::Nothing
+            }
         };
         self.invariants();
         progress

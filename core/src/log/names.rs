@@ -15,11 +15,13 @@ pub enum FileKind {
     TxnIndex,
     /// Producer state.
     Snapshot,
+    /// Sums over the other files of a closed segment. (No other broker looks at it.)
+    Sums,
 }
 
 impl FileKind {
-    const ALL: [Self; 5] =
-        [Self::Log, Self::Index, Self::TimeIndex, Self::TxnIndex, Self::Snapshot];
+    const ALL: [Self; 6] =
+        [Self::Log, Self::Index, Self::TimeIndex, Self::TxnIndex, Self::Snapshot, Self::Sums];
 
     fn suffix(self) -> &'static str {
         match self {
@@ -28,6 +30,7 @@ impl FileKind {
             Self::TimeIndex => ".timeindex",
             Self::TxnIndex => ".txnindex",
             Self::Snapshot => ".snapshot",
+            Self::Sums => ".sum",
         }
     }
 

@@ -4,6 +4,7 @@ use dohle_wire::codec::Hole;
 use dohle_wire::id::{Offset, Timestamp};
 
 use super::Log;
+use super::index::TimeEntry;
 use super::locate::{LocatePlan, Located, Target};
 use super::names::FileKind;
 use super::segment::Segment;
@@ -82,12 +83,15 @@ impl Log {
         let in_memory = at + 1 == self.segments.len() || segment.unsealed > 0;
         let side = |kind| (!in_memory).then(|| self.store.file(kind, segment.base));
         let by_time = matches!(target, Target::Timestamp(_));
+        let (from, older) =
+            if in_memory { hint(segment, target, self.log_start) } else { (0, None) };
         LocatePlan {
             file: segment.file,
             base: segment.base,
             index: side(FileKind::Index),
             times: side(FileKind::TimeIndex).filter(|_| by_time),
-            from: if in_memory { hint(segment, target, self.log_start) } else { 0 },
+            from,
+            older,
             size: segment.size,
             target,
             lower: self.log_start,
@@ -97,12 +101,20 @@ impl Log {
     }
 }
 
-fn hint(segment: &Segment, target: Target, lower: Offset) -> u64 {
+/// Where to start, and for a time the entry that says so. Indexes in memory may come from files.
+fn hint(segment: &Segment, target: Target, lower: Offset) -> (u64, Option<TimeEntry>) {
     let of = |offset| segment.relative(offset).map_or(0, |r| segment.indexes.position_for(r));
-    u64::from(match target {
-        Target::Offset(offset) => of(offset),
-        Target::Timestamp(time) => segment.indexes.position_for_time(time).max(of(lower)),
-    })
+    let older = match target {
+        Target::Offset(_) => None,
+        Target::Timestamp(time) => segment.indexes.last_older(time),
+    };
+    let older = older.filter(|entry| segment.base.plus(i64::from(entry.relative)) > lower);
+    let from = match (target, older) {
+        (Target::Offset(offset), _) => of(offset),
+        (Target::Timestamp(_), Some(entry)) => segment.indexes.position_for(entry.relative),
+        (Target::Timestamp(_), None) => of(lower),
+    };
+    (u64::from(from), older)
 }
 
 impl Span {

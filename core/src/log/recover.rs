@@ -16,15 +16,18 @@ mod aborted;
 mod plan;
 mod scanning;
 mod swap;
+mod trust;
 
 use std::collections::BTreeSet;
 
 use bytes::Bytes;
 use dohle_wire::id::{Offset, TopicId};
+use dohle_wire::record::BatchHeader;
 
 pub(crate) use self::plan::aside_name;
 use self::plan::{Files, parse_offset, parse_owner};
 use self::swap::{Swap, is_swap};
+use self::trust::Probe;
 use super::epoch::EpochCache;
 use super::index::{Indexes, parse_offsets, parse_times, time_entry};
 use super::names::{
@@ -105,6 +108,8 @@ pub struct Recovery {
     removed: bool,
     /// The leader epochs found no space.
     epochs_starved: bool,
+    /// They are taken from the log, and have to be written.
+    epochs_anew: bool,
     /// The folder itself says where the log starts.
     says_start: bool,
     /// The folder itself says that older checkpoints are not to be believed.
@@ -120,8 +125,8 @@ pub struct Recovery {
 }
 
 /// The files that make up a segment.
-const SEGMENT_FILES: [FileKind; 4] =
-    [FileKind::Log, FileKind::Index, FileKind::TimeIndex, FileKind::TxnIndex];
+const SEGMENT_FILES: [FileKind; 5] =
+    [FileKind::Log, FileKind::Index, FileKind::TimeIndex, FileKind::TxnIndex, FileKind::Sums];
 
 /// Argument of operations that write no index of a segment. Those have the segment's base offset,
 /// and the leader epochs [`EPOCHS`].
@@ -143,6 +148,10 @@ enum Step {
     Start,
     Sweep,
     Aborted { left: Vec<Offset> },
+    Probe { probe: Probe, at: usize },
+    Probed { probe: Probe, at: usize },
+    Rebuild { at: usize, anew: Box<Segment>, scan: Scan },
+    Rebuilt { at: usize },
     Snapshot { left: Vec<Offset> },
     Times { at: usize, file: FileId },
     Offsets,
@@ -168,6 +177,7 @@ impl Recovery {
             epochs_saved: None,
             removed: false,
             epochs_starved: false,
+            epochs_anew: false,
             says_start: false,
             bounded: false,
             producers: ProducerTable::default(),
@@ -215,11 +225,14 @@ impl Recovery {
             return Recovered::Working;
         }
         self.pending -= 1;
-        let sealing = matches!(self.step, Step::Seal);
+        let sealing = matches!(self.step, Step::Seal | Step::Rebuilt { .. });
         match done.result {
             Err(IoError::NoSpace(_)) if sealing && done.id.end != NO_INDEX => {
                 self.starve(done.id.end);
-                self.outcome(Ok(()))
+                match self.pending {
+                    0 => self.on_answer(now, IoOk::Done, ids, fx),
+                    _ => Recovered::Working,
+                }
             }
             Err(IoError::NoSpace(why)) => Recovered::Full(self.told(&why)),
             Err(IoError::Failed(why)) => Recovered::Failed(self.told(&why)),
@@ -252,16 +265,24 @@ impl Recovery {
             (Step::SetAside, _) => return self.nothing_there(),
             (Step::Bound, IoOk::Content(text)) => self.on_bound(text.as_deref(), fx),
             (Step::Epochs, IoOk::Content(text)) => self.on_epochs(text, fx),
-            (Step::Start, IoOk::Content(text)) => self.on_start(text.as_deref(), fx),
-            (Step::Sweep, _) => self.begin_aborted(fx),
+            (Step::Start, IoOk::Content(text)) => self.on_start(text.as_deref(), now, ids, fx),
+            (Step::Sweep, _) => self.on_swept(now, ids, fx),
             (Step::Aborted { left }, IoOk::Content(file)) => self.on_aborted(left, file, fx),
-            (Step::Snapshot { left }, IoOk::Content(file)) => {
-                self.on_snapshot(left, file, now, ids, fx)
+            (Step::Probe { probe, at }, IoOk::Located(found)) => {
+                self.on_located(probe, at, found, ids, fx)
             }
+            (Step::Probed { probe, at }, IoOk::Read(bytes)) => {
+                self.on_probed(probe, at, BatchHeader::parse(&bytes).ok(), ids, fx)
+            }
+            (Step::Rebuild { at, anew, mut scan }, IoOk::Read(bytes)) => {
+                scan.feed(&bytes);
+                self.go_on_rebuilding(at, anew, scan, fx)
+            }
+            (Step::Rebuilt { at }, _) => self.next_times(at + 1, ids, fx),
+            (Step::Snapshot { left }, IoOk::Content(file)) => self.on_snapshot(left, file, ids, fx),
             (Step::Times { at, file }, IoOk::Read(bytes)) => {
                 fx.push(E::from(DiskOp::Close { file }));
-                self.on_times(at, &bytes);
-                self.next_times(at + 1, ids, fx)
+                self.on_times(at, &bytes, ids, fx)
             }
             (Step::Offsets, IoOk::Content(file)) => self.on_offsets(file.unwrap_or_default(), fx),
             (Step::TimesOfActive { offsets }, IoOk::Content(file)) => {
@@ -401,16 +422,15 @@ impl Recovery {
         text: Option<Bytes>,
         fx: &mut Fx<E>,
     ) -> Result<(), String> {
+        let there = text.is_some();
         let text = text.map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
         match text.as_deref().map(EpochCache::parse) {
             Some(Some(epochs)) => {
                 self.epochs_saved = Some(epochs.clone());
                 self.epochs = epochs;
             }
-            // Without epochs that can be trusted, the log itself has to tell them.
-            Some(None) => self.plan.clean = false,
             None if self.files.segments.is_empty() => {}
-            None => self.plan.clean = false,
+            Some(None) | None => self.lose_epochs(there),
         }
         if !self.plan.clean && self.epochs.latest().is_none() {
             self.plan.recovery_point = Offset(0);
@@ -421,11 +441,20 @@ impl Recovery {
         Ok(())
     }
 
+    /// Without epochs that can be trusted, the log itself has to tell them.
+    fn lose_epochs(&mut self, there: bool) {
+        self.epochs_anew = there;
+        self.plan.clean = false;
+        self.plan.recovery_point = Offset(0);
+    }
+
     /// Segments that end below the log start were being removed when the node went down: some may
     /// be back, with gaps between them. None of them belongs to the log any more.
     fn on_start<E: From<DiskOp>>(
         &mut self,
         text: Option<&[u8]>,
+        now: Now,
+        ids: &mut FileIds,
         fx: &mut Fx<E>,
     ) -> Result<(), String> {
         // Kafka moves a start without saying so there. Its checkpoint goes by name, and the first
@@ -453,7 +482,18 @@ impl Recovery {
                 self.ask(fx, |id| DiskOp::Remove { id, path });
             }
         }
-        if self.pending > 0 { Ok(()) } else { self.begin_aborted(fx) }
+        if self.pending > 0 { Ok(()) } else { self.on_swept(now, ids, fx) }
+    }
+
+    /// What is in the folder belongs to the log.
+    fn on_swept<E: From<DiskOp>>(
+        &mut self,
+        now: Now,
+        ids: &mut FileIds,
+        fx: &mut Fx<E>,
+    ) -> Result<(), String> {
+        self.open_segments(now, ids, fx);
+        self.check_epochs(0, fx)
     }
 
     fn begin_snapshots<E: From<DiskOp>>(&mut self, fx: &mut Fx<E>) -> Result<(), String> {
@@ -478,7 +518,6 @@ impl Recovery {
         &mut self,
         mut left: Vec<Offset>,
         file: Option<Bytes>,
-        now: Now,
         ids: &mut FileIds,
         fx: &mut Fx<E>,
     ) -> Result<(), String> {
@@ -491,7 +530,6 @@ impl Recovery {
             (Some(_), None) if !left.is_empty() => return self.next_snapshot(left, fx),
             _ => self.replayed = Offset(0),
         }
-        self.open_segments(now, ids, fx);
         self.next_times(0, ids, fx)
     }
 
@@ -525,9 +563,13 @@ impl Recovery {
     ) -> Result<(), String> {
         for at in from..self.first_scanned() {
             let base = self.segments[at].base;
-            let Some(len) = self.files.segments[&base].times.filter(|len| *len >= 12) else {
-                continue;
+            let files = self.files.segments[&base];
+            let Some(len) = files.times.filter(|_| files.offsets) else {
+                return self.rebuild(at, fx);
             };
+            if len < 12 {
+                continue;
+            }
             let file = ids.fresh();
             let path = self.plan.folder.join(&FileKind::TimeIndex.name(base));
             fx.push(E::from(DiskOp::Open { file, path }));
@@ -537,14 +579,6 @@ impl Recovery {
             return Ok(());
         }
         self.begin_scan(fx)
-    }
-
-    fn on_times(&mut self, at: usize, bytes: &[u8]) {
-        if let Some(entry) = time_entry(bytes) {
-            let segment = &mut self.segments[at];
-            let offset = segment.base.plus(i64::from(entry.relative));
-            segment.max_timestamp = (entry.timestamp, offset);
-        }
     }
 
     fn begin_scan<E: From<DiskOp>>(&mut self, fx: &mut Fx<E>) -> Result<(), String> {
@@ -586,7 +620,7 @@ impl Recovery {
         let segment = &self.segments[last];
         let file = segment.file;
         match (parse_offsets(offsets, segment.size), parse_times(times)) {
-            (Some(offsets), Some(times)) if !offsets.is_empty() => {
+            (Some(offsets), Some(times)) if !offsets.is_empty() && !times.is_empty() => {
                 let indexes = Indexes { offsets, times };
                 self.step = Step::FirstHeader { indexes };
                 self.ask(fx, |id| DiskOp::Read { id, file, position: 0, len: 61 });
@@ -604,10 +638,19 @@ impl Recovery {
     ) -> Result<(), String> {
         let last = self.segments.len() - 1;
         let segment = &mut self.segments[last];
-        if let Ok(header) = dohle_wire::record::BatchHeader::parse(bytes) {
+        if let Ok(header) = BatchHeader::parse(bytes) {
             segment.first_timestamp = Some(header.max_timestamp);
         }
-        let position = segment.adopt(indexes);
+        let base = segment.base;
+        let relative = indexes.times.last().map_or(0, |time| time.relative);
+        self.probe(Probe::Active(indexes), base.plus(i64::from(relative)), fx);
+        Ok(())
+    }
+
+    /// Goes on where the indexes end.
+    fn adopt<E: From<DiskOp>>(&mut self, indexes: Indexes, fx: &mut Fx<E>) -> Result<(), String> {
+        let last = self.segments.len() - 1;
+        let position = self.segments[last].adopt(indexes);
         self.scan_segment(last, position, fx)
     }
 }

@@ -100,6 +100,14 @@ impl Segment {
         position
     }
 
+    /// What was adopted was wrong.
+    pub(super) fn forget_indexes(&mut self) {
+        self.indexes = Indexes::default();
+        self.max_timestamp = (Timestamp(-1), self.base);
+        self.first_timestamp = None;
+        self.bytes_since_index = 0;
+    }
+
     /// Completes the time index, as at a roll or a clean stop.
     pub(super) fn seal(&mut self) {
         self.index_time();

@@ -83,6 +83,29 @@ pub fn parse(file: &[u8]) -> Option<ProducerTable> {
     Some(table)
 }
 
+/// Checks the checksum of a file that comes in pieces.
+#[derive(Clone, Debug, Default)]
+pub struct Check {
+    head: Vec<u8>,
+    crc: u32,
+}
+
+impl Check {
+    /// Takes the next bytes.
+    pub fn feed(&mut self, bytes: &[u8]) {
+        let (head, content) = bytes.split_at(bytes.len().min(CRC_END - self.head.len()));
+        self.head.extend_from_slice(head);
+        self.crc = crc32c::crc32c_append(self.crc, content);
+    }
+
+    /// Whether all that came is a sound file.
+    #[must_use]
+    pub fn is_sound(&self) -> bool {
+        let mut head = self.head.as_slice();
+        head.len() == CRC_END && head.get_i16() == VERSION && head.get_u32() == self.crc
+    }
+}
+
 fn get_entry(rest: &mut &[u8]) -> (ProducerId, ProducerEntry) {
     let id = ProducerId(rest.get_i64());
     let epoch = ProducerEpoch(rest.get_i16());
@@ -169,13 +192,21 @@ mod tests {
     #[test]
     fn every_cut_and_flip_is_told() {
         let file = encode(&sample());
+        let in_pieces = |file: &[u8]| {
+            let mut check = Check::default();
+            file.chunks(4).for_each(|piece| check.feed(piece));
+            check.is_sound()
+        };
+        assert!(in_pieces(&file));
         for len in 0..file.len() {
             assert_eq!(parse(&file[..len]), None, "cut at {len}");
+            assert!(!in_pieces(&file[..len]), "cut at {len}");
         }
         for at in 0..file.len() {
             let mut bad = file.to_vec();
             bad[at] ^= 0x10;
             assert_eq!(parse(&bad), None, "flip at {at}");
+            assert!(!in_pieces(&bad), "flip at {at}");
         }
     }
 }

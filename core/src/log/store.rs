@@ -175,7 +175,8 @@ impl Store {
     /// Removes a segment's files, the records first: without them the rest is swept away.
     pub(super) fn remove_segment<E: From<DiskOp>>(&self, segment: &Segment, fx: &mut Fx<E>) {
         fx.push(E::from(DiskOp::Close { file: segment.file }));
-        for kind in [FileKind::Log, FileKind::Index, FileKind::TimeIndex, FileKind::TxnIndex] {
+        use FileKind::{Index, Log, Sums, TimeIndex, TxnIndex};
+        for kind in [Log, Index, TimeIndex, TxnIndex, Sums] {
             self.remove(self.file(kind, segment.base), fx);
         }
         self.remove(self.file(FileKind::Snapshot, segment.base), fx);

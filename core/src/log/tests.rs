@@ -19,6 +19,8 @@ use crate::disk::IoOk;
 use crate::memory_disk::MemoryDisk;
 use crate::mutant::Mutants;
 
+mod derived;
+
 const NOW: Now = Now { mono: Instant(0), wall: Timestamp(1_000) };
 
 fn settings() -> LogSettings {

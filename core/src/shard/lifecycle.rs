@@ -176,11 +176,12 @@ impl Shard {
     }
 
     /// Says once that every log of the first image is open.
-    pub(super) fn announce(&mut self, fx: &mut Fx<Effect>) {
+    pub(super) fn announce(&mut self, now: Now, fx: &mut Fx<Effect>) {
         let opened = self.image.is_some() && self.sweeping == 0 && !self.slots.any_opening();
         if opened && !self.announced {
             self.announced = true;
             self.next_progress = None;
+            self.begin_scrub(now);
             fx.push(Effect::Control(ToControl::Ready(self.id)));
         }
     }
@@ -207,6 +208,7 @@ impl Shard {
             return;
         }
         self.stopping = Stopping::Closing;
+        self.stop_scrub(fx);
         for mail in std::mem::take(&mut self.parked) {
             self.on_late_mail(mail, fx);
         }

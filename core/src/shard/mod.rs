@@ -18,6 +18,7 @@ mod image;
 mod ledger;
 mod lifecycle;
 mod reads;
+mod scrub;
 mod silent;
 mod slot;
 mod slots;
@@ -37,6 +38,8 @@ use self::full::FullDirs;
 use self::groups::Ledgers;
 use self::ledger::Ledger;
 use self::reads::{Reads, Watches};
+pub use self::scrub::Scrubbed;
+use self::scrub::Scrubber;
 use self::slot::Slot;
 use self::slots::Slots;
 use self::unflushed::Unflushed;
@@ -118,6 +121,7 @@ pub struct Shard {
     parked: Vec<ToShard>,
     reads: Reads,
     watches: Watches,
+    scrubber: Scrubber,
     ledgers: Ledgers,
     inner: Fx<partition::Effect>,
     failed_dirs: Vec<u16>,
@@ -158,6 +162,7 @@ impl Shard {
         Self {
             ledgers: Ledgers::new(&config, seed),
             unflushed: Unflushed::new(&config, shards),
+            scrubber: Scrubber::new(&config, shards),
             id,
             shards,
             config,
@@ -202,7 +207,7 @@ impl Shard {
             Input::Io(done) => self.on_io(now, done, fx),
             Input::Tick => self.on_tick(now, fx),
         }
-        self.announce(fx);
+        self.announce(now, fx);
         self.finish_stop(fx);
         self.invariants();
     }
@@ -213,7 +218,8 @@ impl Shard {
         let expiry = self.next_expiry.map(|at| (at, "producer.id.expiration.ms"));
         let logs = earlier(self.slots.deadline(), self.full_dirs.deadline());
         let progress = self.next_progress.map(|at| (at, "progress of a start"));
-        earlier(earlier(expiry, progress), earlier(logs, self.ledgers.deadline()))
+        let own = earlier(earlier(expiry, progress), self.scrubber.deadline());
+        earlier(own, earlier(logs, self.ledgers.deadline()))
     }
 
     /// Asserts what must always hold and can be seen at once.
@@ -380,10 +386,9 @@ impl Shard {
     }
 
     fn on_io(&mut self, now: Now, done: IoDone, fx: &mut Fx<Effect>) {
-        if done.id.owner == IoId::UNIT {
-            return self.on_unit_io(now, done, fx);
-        }
         match done.id.what {
+            What::Scrub => return self.on_scrub(now, done, fx),
+            _ if done.id.owner == IoId::UNIT => return self.on_unit_io(now, done, fx),
             What::Locate => return self.on_located(now, done, fx),
             What::Load => return self.on_load(now, done, fx),
             _ => {}
@@ -423,6 +428,7 @@ impl Shard {
         self.report_progress(now, fx);
         self.probe(now, fx);
         self.tick_ledgers(now, fx);
+        self.tick_scrub(now, fx);
     }
 
     fn on_unit_io(&mut self, now: Now, done: IoDone, fx: &mut Fx<Effect>) {

@@ -20,9 +20,11 @@ use crate::mail::{
 };
 use crate::memory_disk::MemoryDisk;
 
+mod flips;
 mod full;
 mod groups;
 mod reading;
+mod scrubbing;
 mod transactions;
 
 const SESSION: SessionId = SessionId(5);
@@ -43,13 +45,18 @@ struct World {
     mono: u64,
 }
 
-fn broker_config() -> Arc<BrokerConfig> {
-    Arc::new(BrokerConfig::from_properties(&BTreeMap::new()).expect("defaults hold").0)
+fn broker_config(properties: &[(&str, &str)]) -> Arc<BrokerConfig> {
+    let properties = properties.iter().map(|(k, v)| ((*k).to_owned(), (*v).to_owned())).collect();
+    Arc::new(BrokerConfig::from_properties(&properties).expect("they hold").0)
 }
 
 impl World {
     fn new() -> Self {
-        let config = broker_config();
+        Self::with(&[])
+    }
+
+    fn with(properties: &[(&str, &str)]) -> Self {
+        let config = broker_config(properties);
         let mut world = Self {
             shard: Shard::new(ShardId(0), 1, Arc::clone(&config), Arc::new(NoCodecs), 7),
             disk: MemoryDisk::default(),
@@ -471,7 +478,7 @@ fn a_read_that_nobody_waits_for_is_not_watched_when_its_look_ups_end() {
 
 #[test]
 fn the_first_tick_that_a_partition_wants_is_the_shards() {
-    let mut world = World::new();
+    let mut world = World::with(&[("dohle.scrub.max.bytes.per.second", "0")]);
     world.topic("slow", 1, &[("flush.ms", "2000")]);
     world.topic("fast", 2, &[("flush.ms", "100")]);
     world.topic("never", 3, &[]);

@@ -17,12 +17,15 @@ mod index;
 mod partition;
 mod producers;
 mod segment;
+mod sums;
 #[cfg(test)]
 mod tests;
 mod text;
 
 use bytes::{Bytes, BytesMut};
 use dohle_wire::record::Codecs;
+
+use crate::disk::Stamp;
 
 pub use self::directory::{is_data_directory, is_partition, is_root_file};
 pub use self::finding::{Finding, Problem, Problems, Severity};
@@ -37,6 +40,8 @@ pub struct Entry {
     pub is_dir: bool,
     /// Bytes of a file.
     pub len: u64,
+    /// Whether it is still the file that it was.
+    pub stamp: Stamp,
 }
 
 /// Files by their paths below a root, which is the empty path.

@@ -8,12 +8,14 @@ use super::context::{Checkpoint, Context};
 use super::finding::{Problem, Problems, Severity};
 use super::index::Merge;
 use super::segment::{self, Content, Plan};
-use super::{Entry, Files, Survey, directory, join, producers, text};
+use super::{Entry, Files, Survey, directory, join, producers, sums, text};
+use crate::disk::Stamp;
 use crate::log::epoch::EpochCache;
 use crate::log::names::{
     FileKind, LEADER_EPOCHS, LOG_START, PARTITION_METADATA, TRUNCATED_TO, is_leftover,
 };
 use crate::log::producer::ProducerTable;
+use crate::log::sums::Hasher;
 
 const QUORUM_STATE: &str = "quorum-state";
 
@@ -60,8 +62,8 @@ pub fn is_log_file(name: &str) -> bool {
 }
 
 /// What a partition is held against while its files are gone through.
-struct Scope<'a> {
-    folder: &'a str,
+pub(super) struct Scope<'a> {
+    pub(super) folder: &'a str,
     context: &'a Context,
     dense: bool,
     /// Below, everything was durable once.
@@ -71,6 +73,9 @@ struct Scope<'a> {
     epochs: EpochCache,
     /// The segment in use.
     last: Option<Offset>,
+    /// Whose it is.
+    pub(super) topic: Option<TopicId>,
+    pub(super) partition: Option<PartitionIndex>,
 }
 
 impl Scope<'_> {
@@ -84,8 +89,15 @@ impl Scope<'_> {
 /// Leader epochs with the positions of their lines.
 type Epochs = Vec<(u64, LeaderEpoch, Offset)>;
 
-/// The files of a segment, and their sizes.
-type Sides = BTreeMap<FileKind, u64>;
+/// A file of a segment.
+#[derive(Copy, Clone, Debug)]
+pub(super) struct Side {
+    pub(super) len: u64,
+    pub(super) stamp: Stamp,
+}
+
+/// The files of a segment.
+pub(super) type Sides = BTreeMap<FileKind, Side>;
 
 impl<F: Files> Survey<'_, F> {
     /// Goes through the folder of a partition; of its segments, through the one at `one` only.
@@ -105,7 +117,8 @@ impl<F: Files> Survey<'_, F> {
                     snapshots.insert(at, entry.len);
                 }
                 Some((kind, base)) => {
-                    segments.entry(base).or_default().insert(kind, entry.len);
+                    let side = Side { len: entry.len, stamp: entry.stamp };
+                    segments.entry(base).or_default().insert(kind, side);
                 }
                 None if one.is_none() => self.stray(folder, entry),
                 None => {}
@@ -121,6 +134,8 @@ impl<F: Files> Survey<'_, F> {
             start: Offset(0),
             epochs: if trusted { text::cache(&epochs) } else { EpochCache::default() },
             last: with_log.next_back().map(|(base, _)| *base),
+            topic: None,
+            partition: key.as_ref().map(|(_, partition)| *partition),
         };
         if let Some(one) = one {
             segments.retain(|base, _| *base == one);
@@ -141,6 +156,7 @@ impl<F: Files> Survey<'_, F> {
             producers: None,
             key,
         };
+        scope.topic = facts.topic_id;
         // Kafka moves a start without saying so there; what the first epoch begins with tells.
         let moved = epochs.first().filter(|_| trusted).map_or(Offset(0), |(_, _, start)| *start);
         let said = self.said_start(folder, &entries)?.map(|said| said.max(moved));
@@ -228,7 +244,7 @@ impl<F: Files> Survey<'_, F> {
     ) -> Result<(), F::Error> {
         let (mut next, mut epoch) = (None, LeaderEpoch(-1));
         for (base, sides) in segments {
-            let Some(len) = sides.get(&FileKind::Log) else {
+            let Some(Side { len, .. }) = sides.get(&FileKind::Log) else {
                 self.orphans(scope, *base, sides);
                 continue;
             };
@@ -271,12 +287,17 @@ impl<F: Files> Survey<'_, F> {
         epoch: LeaderEpoch,
     ) -> Result<Content, F::Error> {
         let mut merge = Merge::default();
+        let closed = self.deep && scope.last.is_some_and(|last| base < last);
+        let sums = if closed { self.sums(scope, base, sides)? } else { None };
         let indexes = [FileKind::Index, FileKind::TimeIndex, FileKind::TxnIndex];
         let deep = self.deep;
         for kind in indexes.into_iter().filter(|_| deep) {
             let path = join(scope.folder, &kind.name(base));
-            let Some(len) = sides.get(&kind) else { continue };
-            let Some(bytes) = self.whole(&path, *len)? else { continue };
+            let Some(side) = sides.get(&kind) else { continue };
+            let Some(bytes) = self.whole(&path, side.len)? else { continue };
+            if let Some(sums) = &sums {
+                self.tell(&path, sums::compare(sums, kind, *side, &sums::hashes(&bytes)));
+            }
             match kind {
                 FileKind::Index => merge.add_offsets(&bytes, base),
                 FileKind::TimeIndex => merge.add_times(&bytes, base),
@@ -296,7 +317,12 @@ impl<F: Files> Survey<'_, F> {
             deep: self.deep,
         };
         let path = join(scope.folder, &FileKind::Log.name(base));
-        let content = self.walk(&path, &plan, &mut merge)?;
+        let mut hasher = sums.as_ref().map(|_| Hasher::default());
+        let content = self.walk(&path, &plan, &mut merge, hasher.as_mut())?;
+        if let (Some(sums), Some(hasher)) = (&sums, hasher) {
+            let side = sides[&FileKind::Log];
+            self.tell(&path, sums::compare(sums, FileKind::Log, side, &hasher.finish()));
+        }
         // The next start makes the indexes of these anew.
         let anew =
             !scope.context.clean && (scope.last == Some(base) || content.end > scope.recovery);
@@ -324,12 +350,17 @@ impl<F: Files> Survey<'_, F> {
         path: &str,
         plan: &Plan<'_>,
         merge: &mut Merge,
+        mut hasher: Option<&mut Hasher>,
     ) -> Result<Content, F::Error> {
         self.tally.files += 1;
         let (files, tally) = (&mut *self.files, &mut self.tally);
         let read = |position: u64, len: u32| {
             let bytes = files.read(path, position, len)?;
             tally.bytes += bytes.len() as u64;
+            // A walk reads every byte once, in their order.
+            if let Some(hasher) = &mut hasher {
+                hasher.feed(&bytes);
+            }
             Ok(bytes)
         };
         let mut problems = Problems::default();
@@ -352,7 +383,7 @@ impl<F: Files> Survey<'_, F> {
             epochs: (&epochs, Offset(0)),
             deep: self.deep,
         };
-        self.walk(path, &plan, &mut Merge::default()).map(drop)
+        self.walk(path, &plan, &mut Merge::default(), None).map(drop)
     }
 
     fn check_start(&mut self, scope: &Scope<'_>, said: Offset, first: Offset) {

@@ -18,6 +18,7 @@ mod waiting;
 pub use blocking::Pool;
 pub use files::{Files, Handed};
 pub use lock::{DirLock, LockError, lock_dir};
+pub use ops::stamp;
 pub use unit_disk::{Finished, UnitDisk};
 
 #[cfg(test)]

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::time::UNIX_EPOCH;
 
 use bytes::Bytes;
-use dohle_core::disk::{DirEntry, DiskOp, FilePath, IoDone, IoError, IoOk};
+use dohle_core::disk::{DirEntry, DiskOp, FilePath, IoDone, IoError, IoOk, Stamp, What};
 use dohle_core::log::locate::{LocatePlan, ReadAt, locate};
 use dohle_wire::id::Timestamp;
 
@@ -50,6 +50,9 @@ impl Touches for Job {
                 dir: from.dir,
                 paths: [Some(Arc::clone(&from.path)), Some(Arc::clone(&to.path))],
             },
+            DiskOp::Stat { folder, .. } => {
+                Footprint { manner: Manner::Content, dir: folder.dir, paths: [None, None] }
+            }
             DiskOp::Open { .. } | DiskOp::Close { .. } => unreachable!("these are never jobs"),
         }
     }
@@ -62,16 +65,19 @@ impl Job {
         Footprint { manner, dir, paths: [path, None] }
     }
 
-    /// Whether the operation ends in the page cache: it may be done where it was emitted.
+    /// Whether the operation ends in the page cache: it may be done where it was emitted. What the
+    /// search for damage reads has not been read for long.
     pub(super) fn is_quick(&self) -> bool {
-        matches!(
-            self.op,
-            DiskOp::Write { .. }
-                | DiskOp::Read { .. }
-                | DiskOp::Locate { .. }
-                | DiskOp::Get { .. }
-                | DiskOp::Put { durable: false, .. }
-        )
+        let scrubs = self.op.id().is_some_and(|id| id.what == What::Scrub);
+        !scrubs
+            && matches!(
+                self.op,
+                DiskOp::Write { .. }
+                    | DiskOp::Read { .. }
+                    | DiskOp::Locate { .. }
+                    | DiskOp::Get { .. }
+                    | DiskOp::Put { durable: false, .. }
+            )
     }
 
     /// Carries it out. None: there is no descriptor for it; it may be carried out later, from its
@@ -145,6 +151,10 @@ fn perform(
         DiskOp::List { path, .. } => {
             let listing = list(files, path);
             listing.map(IoOk::Listing).map_err(|why| trouble(&why, &path.path))
+        }
+        DiskOp::Stat { folder, names, .. } => {
+            let listing = stat(files, folder, names).map(Some);
+            listing.map(IoOk::Listing).map_err(|why| trouble(&why, &folder.path))
         }
         DiskOp::Locate { plan, .. } => find(files, slot?, plan).map(IoOk::Located),
     }
@@ -322,6 +332,18 @@ fn list(files: &Files, at: &FilePath) -> io::Result<Option<Vec<DirEntry>>> {
     Ok(Some(listing))
 }
 
+fn stat(files: &Files, folder: &FilePath, names: &[String]) -> io::Result<Vec<DirEntry>> {
+    let mut found = Vec::new();
+    for name in names {
+        match std::fs::symlink_metadata(files.path(&folder.join(name))?) {
+            Ok(metadata) => found.push(dir_entry(name, &metadata)),
+            Err(why) if why.kind() == io::ErrorKind::NotFound => {}
+            Err(why) => return Err(why),
+        }
+    }
+    Ok(found)
+}
+
 fn dir_entry(name: &str, metadata: &Metadata) -> DirEntry {
     let is_dir = metadata.is_dir();
     let modified = metadata.modified().ok().and_then(|at| at.duration_since(UNIX_EPOCH).ok());
@@ -331,7 +353,15 @@ fn dir_entry(name: &str, metadata: &Metadata) -> DirEntry {
         is_dir,
         len: if is_dir { 0 } else { metadata.len() },
         modified: Timestamp(millis.unwrap_or(0)),
+        stamp: stamp(metadata),
     }
+}
+
+/// The state of a file; see [`Stamp`].
+#[must_use]
+pub fn stamp(metadata: &Metadata) -> Stamp {
+    use std::os::unix::fs::MetadataExt;
+    Stamp::of(metadata.ino(), metadata.ctime(), metadata.ctime_nsec())
 }
 
 fn find(

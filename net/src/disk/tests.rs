@@ -210,6 +210,66 @@ fn folders_are_listed_in_order_renamed_and_removed() {
     assert_eq!(bench.run(rename), Ok(IoOk::Done), "a log without records has no folder");
 }
 
+#[test]
+fn a_file_is_known_by_its_state() {
+    let mut bench = Bench::new();
+    let stamps = |bench: &mut Bench| -> Vec<_> {
+        let names = ["a.log", "none", "b.log"].map(str::to_owned).to_vec();
+        let id = IoId { what: What::Scrub, ..bench.id() };
+        match bench.run(DiskOp::Stat { id, folder: at("t-0"), names }) {
+            Ok(IoOk::Listing(Some(found))) => {
+                found.into_iter().map(|e| (e.name, e.len, e.stamp)).collect()
+            }
+            other => panic!("{other:?}"),
+        }
+    };
+    assert_eq!(stamps(&mut bench), []);
+    for (file, name) in ["t-0/a.log", "t-0/b.log"].into_iter().enumerate() {
+        let file = bench.open(file as u64, name);
+        let write = bench.write(file, 0, "12345");
+        bench.run(write).expect("written");
+    }
+    let before = stamps(&mut bench);
+    let names: Vec<_> = before.iter().map(|(name, len, _)| (name.as_str(), *len)).collect();
+    assert_eq!(names, [("a.log", 5), ("b.log", 5)]);
+    assert!(before.iter().all(|(_, _, stamp)| stamp.is_still(*stamp)));
+    // Neither reading nor syncing is a change, nor what happens to other files.
+    bench.read(FileId(0), 0, 5).expect("read");
+    let sync = DiskOp::Sync { id: bench.id(), file: FileId(0) };
+    bench.run(sync).expect("synced");
+    let put =
+        DiskOp::Put { id: bench.id(), path: at("t-0/a.sum"), data: bytes("x"), durable: true };
+    bench.run(put).expect("written");
+    assert_eq!(stamps(&mut bench), before);
+    // Another file of the same name and size, with the times that the old one had.
+    let path = bench.folder.path().join("t-0/a.log");
+    let modified = std::fs::metadata(&path).and_then(|meta| meta.modified()).expect("there");
+    std::fs::write(path.with_extension("new"), "54321").expect("written");
+    std::fs::rename(path.with_extension("new"), &path).expect("renamed");
+    let file = std::fs::File::options().write(true).open(&path).expect("opened");
+    file.set_modified(modified).expect("set");
+    let after = stamps(&mut bench);
+    assert!(!after[0].2.is_still(before[0].2));
+    assert_eq!(after[1], before[1]);
+    // The same one, written to.
+    std::thread::sleep(Duration::from_millis(20));
+    let write = bench.write(FileId(1), 0, "12345");
+    bench.run(write).expect("written");
+    assert!(!stamps(&mut bench)[1].2.is_still(before[1].2));
+}
+
+#[test]
+fn what_the_search_for_damage_reads_is_read_elsewhere() {
+    let mut bench = Bench::new();
+    let file = bench.open(0, "t-0/a.log");
+    let write = bench.write(file, 0, "12345");
+    bench.run(write).expect("written");
+    let id = IoId { what: What::Scrub, ..bench.id() };
+    assert_eq!(bench.submit(DiskOp::Read { id, file, position: 0, len: 9 }), []);
+    let done = bench.settle();
+    assert_eq!(done[0].result, Ok(IoOk::Read(bytes("12345"))));
+}
+
 /// Which folders need no more syncs is forgotten when they go.
 #[test]
 fn folders_are_synced_up_to_the_data_directory_once() {

@@ -95,6 +95,7 @@ impl SimDisk {
             | DiskOp::Get { .. }
             | DiskOp::Rename { .. }
             | DiskOp::List { .. }
+            | DiskOp::Stat { .. }
             | DiskOp::Locate { .. } => {}
         }
     }
@@ -151,6 +152,7 @@ impl File {
     fn lose_power(&mut self, choices: &mut Choices) {
         let pending = std::mem::take(&mut self.pending);
         if !pending.is_empty() {
+            self.changes += 1;
             // Most losses take everything from some point on; some take single writes out.
             let holes = choices.chance(Stream::Disk, "loss-with-holes", 300_000);
             let kept = choices.below(Stream::Disk, "writes-kept", pending.len() as u64 + 1);

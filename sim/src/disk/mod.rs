@@ -204,6 +204,7 @@ impl SimDisk {
             | DiskOp::Read { .. }
             | DiskOp::Get { .. }
             | DiskOp::List { .. }
+            | DiskOp::Stat { .. }
             | DiskOp::Locate { .. } => choices.heavy(Stream::Disk, "cached", self.speed.cached),
             DiskOp::Sync { .. }
             | DiskOp::Truncate { .. }
@@ -227,6 +228,7 @@ impl SimDisk {
             | DiskOp::Sync { file, .. }
             | DiskOp::Truncate { file, .. }
             | DiskOp::Read { file, .. } => [Some(self.opened(*file).path.clone()), None],
+            DiskOp::Stat { .. } => [None, None],
             DiskOp::Locate { plan, .. } => [Some(self.opened(plan.file).path.clone()), None],
         }
     }
@@ -271,6 +273,11 @@ impl SimDisk {
     pub fn look_up(&mut self, plan: &LocatePlan) -> Result<Option<Located>, IoError> {
         let inode = self.inode(plan.file).ok_or_else(absent)?;
         locate(plan, &mut SegmentReader { tree: &self.tree, inode })
+    }
+
+    /// A byte of a file decays: nobody wrote it.
+    pub fn decay(&mut self, path: &FilePath, at: usize, mask: u8) {
+        self.tree.decay(path, at, mask);
     }
 
     fn inode_for_write(&mut self, file: FileId) -> Inode {
@@ -342,6 +349,9 @@ impl SimDisk {
                 Ok(IoOk::Done)
             }
             DiskOp::List { path, .. } => Ok(IoOk::Listing(self.tree.list(path))),
+            DiskOp::Stat { folder, names, .. } => {
+                Ok(IoOk::Listing(Some(self.tree.stat(folder, names))))
+            }
             DiskOp::Locate { plan, .. } => Ok(IoOk::Located(self.look_up(plan)?)),
         }
     }

@@ -13,7 +13,7 @@
 use std::collections::BTreeMap;
 
 use bytes::Bytes;
-use dohle_core::disk::{DirEntry, FilePath};
+use dohle_core::disk::{DirEntry, FilePath, Stamp};
 use dohle_wire::id::Timestamp;
 
 /// A file's identity, whatever its name is now.
@@ -42,10 +42,13 @@ pub(super) struct File {
     pub(super) pending: Vec<Change>,
     pub(super) path: Option<FilePath>,
     pub(super) modified: Timestamp,
+    /// How often it was changed.
+    pub(super) changes: u64,
 }
 
 impl File {
     fn write(&mut self, at: u64, bytes: Bytes) {
+        self.changes += 1;
         overwrite(&mut self.live, at, &bytes);
         self.pending.push(Change { at, bytes });
     }
@@ -57,6 +60,7 @@ impl File {
     }
 
     fn cut(&mut self, len: u64) {
+        self.changes += 1;
         self.live.truncate(len as usize);
         self.durable.truncate(len as usize);
         self.pending.retain_mut(|change| {
@@ -277,17 +281,37 @@ impl Tree {
         Some(list)
     }
 
+    /// What files of these names a folder holds.
+    #[must_use]
+    pub fn stat(&self, folder: &FilePath, names: &[String]) -> Vec<DirEntry> {
+        let find = |name: &String| Some(self.dir_entry(name, *self.live.get(&folder.join(name))?));
+        names.iter().filter_map(find).collect()
+    }
+
     fn dir_entry(&self, name: &str, entry: Entry) -> DirEntry {
-        let file = match entry {
-            Entry::Dir => None,
-            Entry::File(inode) => self.files.get(&inode),
+        let (file, stamp) = match entry {
+            Entry::Dir => (None, Stamp(0)),
+            Entry::File(inode) => {
+                let file = self.files.get(&inode);
+                let changes = file.map_or(0, |file| file.changes);
+                (file, Stamp::of(inode.0, changes.cast_signed(), 0))
+            }
         };
         DirEntry {
             name: name.to_owned(),
             is_dir: entry == Entry::Dir,
             len: file.map_or(0, |file| file.live.len() as u64),
             modified: file.map_or(Timestamp(0), |file| file.modified),
+            stamp,
         }
+    }
+
+    /// A byte of a file decays.
+    pub(super) fn decay(&mut self, path: &FilePath, at: usize, mask: u8) {
+        let file = self.find(path).and_then(|inode| self.files.get_mut(&inode));
+        let file = file.unwrap_or_else(|| panic!("{} is not there", path.path));
+        file.live[at] ^= mask;
+        file.durable[at] ^= mask;
     }
 
     /// Everything inside a folder, files and folders, the deepest last.

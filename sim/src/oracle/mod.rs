@@ -13,6 +13,7 @@ mod disk_log;
 mod owners;
 mod recovery;
 mod replay;
+mod search;
 mod tap;
 mod truth;
 
@@ -55,6 +56,10 @@ pub struct Armed {
     pub replays: u64,
     /// Batches that were lost with power, as the promise allows.
     pub allowed_losses: u64,
+    /// Closed segments that were searched for damage, by one shard in one life.
+    pub searched: u64,
+    /// Those among them that got sums.
+    pub sealed: u64,
 }
 
 /// All oracles of a run with one node.

@@ -81,7 +81,8 @@ fn list(folder: &Path) -> io::Result<Vec<Entry>> {
             Err(error) => return Err(error),
         };
         let name = entry.file_name().to_string_lossy().into_owned();
-        entries.push(Entry { name, is_dir: meta.is_dir(), len: meta.len() });
+        let stamp = dohle_net::disk::stamp(&meta);
+        entries.push(Entry { name, is_dir: meta.is_dir(), len: meta.len(), stamp });
     }
     Ok(entries)
 }

@@ -31,6 +31,8 @@ pub(super) struct Buffer {
     ready: VecDeque<ConsumedRecord>,
     /// Offset after the batch that `ready` is from.
     batch_end: Offset,
+    /// No batch may begin below: offset after the last one that was looked at.
+    lowest: Offset,
     rest: Batches,
     aborted: Aborted,
     error: Option<ConsumeError>,
@@ -50,6 +52,7 @@ impl Buffer {
             position,
             ready: VecDeque::new(),
             batch_end: position,
+            lowest: Offset(0),
             rest: split_batches(bytes),
             aborted: Aborted::new(aborted),
             error: None,
@@ -109,6 +112,7 @@ impl Buffer {
 
     fn open(&mut self, batch: &RawBatch, reading: &Reading<'_>) -> Result<(), String> {
         let header = &batch.header;
+        self.check_order(header)?;
         if header.last_offset() < self.position {
             return Ok(());
         }
@@ -131,6 +135,21 @@ impl Buffer {
             }
         }
         self.batch_end = header.next_offset();
+        Ok(())
+    }
+}
+
+impl Buffer {
+    /// Offsets rise from batch to batch. Those of a batch lie outside its checksum: one that goes
+    /// back has decayed, or the one before it, and its records would be passed over as old ones.
+    fn check_order(&mut self, header: &BatchHeader) -> Result<(), String> {
+        let (base, lowest) = (header.base_offset, self.lowest);
+        if base < lowest {
+            return Err(format!(
+                "a batch begins at offset {base}, behind one that ends at {lowest}"
+            ));
+        }
+        self.lowest = header.next_offset();
         Ok(())
     }
 }

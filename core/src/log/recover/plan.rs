@@ -37,9 +37,8 @@ impl Files {
         for entry in names {
             match FileKind::parse(&entry.name) {
                 Some((FileKind::Log, base)) => {
-                    files
-                        .segments
-                        .insert(base, SegmentFiles { size: entry.len, ..Default::default() });
+                    let found = SegmentFiles { size: entry.len, ..SegmentFiles::default() };
+                    files.segments.insert(base, found);
                 }
                 Some((FileKind::Snapshot, at)) => {
                     files.snapshots.insert(at);
@@ -62,7 +61,10 @@ impl Files {
                 (FileKind::TimeIndex, Some(segment)) => segment.times = Some(entry.len),
                 (FileKind::TxnIndex, Some(segment)) => segment.aborted = true,
                 (FileKind::Index, Some(segment)) => segment.offsets = true,
-                (FileKind::Index | FileKind::TimeIndex | FileKind::TxnIndex, None) => {
+                (
+                    FileKind::Index | FileKind::TimeIndex | FileKind::TxnIndex | FileKind::Sums,
+                    None,
+                ) => {
                     self.leftovers.push(entry.name.clone());
                 }
                 _ => {}

@@ -3,6 +3,7 @@
 use dohle_wire::record::RawBatch;
 
 use super::*;
+use crate::log::index::OffsetEntry;
 use crate::log::tail::{Tail, TailBatch};
 
 impl Recovery {
@@ -37,6 +38,9 @@ impl Recovery {
     ) -> Result<(), String> {
         loop {
             match scan.advance() {
+                Scanned::Batch(batch, position) if self.is_astray(at, &batch.header, position) => {
+                    return self.on_damaged(at, position, "an index leads astray", fx);
+                }
                 Scanned::Batch(batch, position) => self.take(at, &batch, position),
                 Scanned::Need { position, len } => {
                     let file = self.segments[at].file;
@@ -44,10 +48,37 @@ impl Recovery {
                     self.ask(fx, |id| DiskOp::Read { id, file, position, len });
                     return Ok(());
                 }
-                Scanned::Damaged { position, why } => return self.cut(at, position, &why, fx),
+                Scanned::Damaged { position, why } => {
+                    return self.on_damaged(at, position, &why, fx);
+                }
                 Scanned::End => return self.on_segment_end(at, scan.next_offset(), fx),
             }
         }
+    }
+
+    /// The scan was led here by an index that may be wrong: then it begins anew.
+    fn on_damaged<E: From<DiskOp>>(
+        &mut self,
+        at: usize,
+        position: u64,
+        why: &str,
+        fx: &mut Fx<E>,
+    ) -> Result<(), String> {
+        let segment = &mut self.segments[at];
+        let led = segment.indexes.offsets.last().is_some_and(|e| u64::from(e.position) == position);
+        if self.plan.clean && led {
+            segment.forget_indexes();
+            return self.scan_segment(at, 0, fx);
+        }
+        self.cut(at, position, why, fx)
+    }
+
+    /// Whether the index entry that led here is about another batch.
+    fn is_astray(&self, at: usize, header: &BatchHeader, position: u64) -> bool {
+        let segment = &self.segments[at];
+        let here = |entry: &&OffsetEntry| u64::from(entry.position) == position;
+        let entry = segment.indexes.offsets.last().filter(here);
+        entry.is_some_and(|entry| segment.relative(header.last_offset()) != Some(entry.relative))
     }
 
     /// Takes a batch found at its place into the derived state.
@@ -166,7 +197,8 @@ impl Recovery {
         let start = self.plan.log_start.unwrap_or(Offset(0));
         let refuse_deleted = self.plan.settings.mutants.has(Mutant::DeletedHasToBeSound);
         let kept = if refuse_deleted { self.end } else { self.end.max(start) };
-        if self.plan.clean || kept < self.plan.recovery_point {
+        let promised = self.plan.recovery_point.max(self.plan.durable);
+        if self.plan.clean || kept < promised {
             return Err(format!(
                 "damaged at offset {} (segment {}, position {position}): {why}. This is not the \
                  torn end of a crash; nothing was changed",
@@ -181,7 +213,9 @@ impl Recovery {
         let segment = &mut self.segments[at];
         segment.size = position;
         let file = segment.file;
+        let sums = self.plan.folder.join(&FileKind::Sums.name(self.segments[at].base));
         self.ask(fx, |id| DiskOp::Truncate { id, file, len: position });
+        self.ask(fx, |id| DiskOp::Remove { id, path: sums });
         for later in self.segments.split_off(at + 1) {
             self.removed = true;
             self.remove_segment(&later, fx);
@@ -243,7 +277,8 @@ impl Recovery {
         }
         self.epochs.cut_end(self.end);
         let said = self.epochs_saved.as_ref();
-        if said != Some(&self.epochs) && (said.is_some() || self.epochs.latest().is_some()) {
+        let known = said.is_some() || self.epochs_anew || self.epochs.latest().is_some();
+        if said != Some(&self.epochs) && known {
             self.put_epochs(EPOCHS, fx);
         }
         if self.plan.settings.syncs_before_ack() && !self.plan.clean {
@@ -274,16 +309,20 @@ impl Recovery {
     fn put_indexes<E: From<DiskOp>>(&mut self, fx: &mut Fx<E>) {
         let closed = self.segments.len().saturating_sub(1);
         for at in self.first_scanned().min(closed)..closed {
-            let segment = &mut self.segments[at];
-            segment.seal();
-            let (indexes, base) = (segment.indexes.clone(), segment.base);
-            for (kind, data) in [
-                (FileKind::Index, indexes.encode_offsets()),
-                (FileKind::TimeIndex, indexes.encode_times()),
-            ] {
-                let path = self.plan.folder.join(&kind.name(base));
-                self.ask_about(base.0, fx, |id| DiskOp::Put { id, path, data, durable: true });
-            }
+            self.put_indexes_of(at, fx);
+        }
+    }
+
+    pub(super) fn put_indexes_of<E: From<DiskOp>>(&mut self, at: usize, fx: &mut Fx<E>) {
+        let segment = &mut self.segments[at];
+        segment.seal();
+        let (indexes, base) = (segment.indexes.clone(), segment.base);
+        for (kind, data) in [
+            (FileKind::Index, indexes.encode_offsets()),
+            (FileKind::TimeIndex, indexes.encode_times()),
+        ] {
+            let path = self.plan.folder.join(&kind.name(base));
+            self.ask_about(base.0, fx, |id| DiskOp::Put { id, path, data, durable: true });
         }
     }
 
