@@ -314,7 +314,7 @@ mod tests {
 
     #[test]
     fn pieces_of_any_length_make_the_same_hashes() {
-        let bytes: Vec<u8> = (0..150_000u32).map(|at| (at * 7 >> 3) as u8).collect();
+        let bytes: Vec<u8> = (0..150_000u32).map(|at| ((at * 7) >> 3) as u8).collect();
         let whole: Vec<u64> = bytes.chunks(BLOCK as usize).map(hash).collect();
         for piece in [1_000, 65_536, 70_001, 150_000] {
             let mut hasher = Hasher::default();

@@ -194,12 +194,12 @@ fn what_cannot_be_right_in_a_checkpoint_is_found() {
     let (clean, _, _) = survey(&sound);
     assert!(clean.is_empty());
     for (path, bytes) in sound.0.iter().filter(|(path, _)| path.ends_with("-checkpoint")) {
-        for at in 0..bytes.len() {
+        for (at, byte) in bytes.iter().enumerate() {
             for mask in 1..=u8::MAX {
                 let mut tree = sound.clone();
                 file(&mut tree, path)[at] ^= mask;
                 // Another number may be as good as the right one.
-                let number = bytes[at].is_ascii_digit() && (bytes[at] ^ mask).is_ascii_digit();
+                let number = byte.is_ascii_digit() && (byte ^ mask).is_ascii_digit();
                 let (findings, ..) = survey(&tree);
                 assert!(number || !findings.is_empty(), "{path} at {at}, {mask:#04x}");
             }
