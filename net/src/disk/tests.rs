@@ -552,6 +552,7 @@ fn a_position_is_found_by_the_indexes() {
                 index: Some(at("t-0/0.index")),
                 times: Some(at("t-0/0.timeindex")),
                 from: 0,
+                older: None,
                 size,
                 target,
                 lower: Offset(0),
