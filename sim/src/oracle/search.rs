@@ -30,7 +30,8 @@ mod tests {
 
     use crate::choice::Choices;
     use crate::clock::SEC;
-    use crate::scenario::Scenario;
+    use crate::scenario::populate;
+    use crate::swarm::Swarm;
     use crate::world::{Halt, World};
 
     /// The time index of a closed segment that has sums.
@@ -49,9 +50,9 @@ mod tests {
     fn a_byte_that_decays_is_found_while_the_broker_runs() {
         let mut found = 0;
         for seed in 1..=8 {
-            let choices = Choices::new(seed);
-            let (mut world, _) =
-                Scenario::Single.begin(choices, Some(40 * SEC), Mutants::default());
+            let mut choices = Choices::new(seed);
+            let swarm = Swarm { length: 40 * SEC, ..Swarm::single(&mut choices) };
+            let mut world = populate(choices, &swarm, Mutants::default());
             let ready = |world: &World| world.nodes[0].is_ready() && sealed(world).is_some();
             if !world.run(40 * SEC, ready).expect("no violation") {
                 continue;
