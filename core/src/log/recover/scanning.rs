@@ -122,10 +122,12 @@ impl Recovery {
             let why = format!("the segment {} lies in what comes before it", next.base);
             return self.cut(at, size, &why, fx);
         }
-        let missing = next.base > self.end && self.end >= self.plan.recovery_point;
+        // What is deleted may be missing: the log start counts as reached.
+        let kept = self.end.max(self.plan.log_start.unwrap_or(Offset(0)));
+        let missing = next.base > kept && kept >= self.plan.recovery_point;
         let missing = missing && next.base > self.compacted();
         if missing && !self.plan.clean {
-            let why = format!("records {} to {} are missing", self.end, next.base);
+            let why = format!("records {kept} to {} are missing", next.base);
             return self.cut(at, size, &why, fx);
         }
         self.scan_segment(at + 1, 0, fx)
