@@ -90,7 +90,9 @@ impl Recovery {
             let why = format!("the segment {} lies in what comes before it", next.base);
             return self.cut(at, size, &why, fx);
         }
-        let missing = next.base > self.end && self.end >= self.plan.recovery_point;
+        // What is deleted may be missing, and does not make a gap of what follows it.
+        let kept = self.end.max(self.plan.log_start.unwrap_or(Offset(0)));
+        let missing = next.base > kept && kept >= self.plan.recovery_point;
         if missing && !self.plan.clean {
             let why = format!("records {} to {} are missing", self.end, next.base);
             return self.cut(at, size, &why, fx);
