@@ -236,7 +236,9 @@ impl Truncation {
     fn bound<E: From<DiskOp>>(&mut self, cut: Place, fx: &mut Fx<E>) {
         self.step = Step::Bound { cut };
         let path = self.log.store.folder.join(TRUNCATED_TO);
-        let data = Bytes::from(format!("{}\n", cut.kept));
+        // A checkpoint from before an earlier truncation may still be the latest.
+        let trusted = cut.kept.min(self.log.recovery_point());
+        let data = Bytes::from(format!("{trusted}\n"));
         self.ask(fx, |id| DiskOp::Put { id, path, data, durable: true });
     }
 

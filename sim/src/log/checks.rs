@@ -121,7 +121,8 @@ fn claims(tree: &Tree, log: &Log) -> Result<(), String> {
 }
 
 fn sides(tree: &Tree, log: &Log) -> Result<(), String> {
-    let batches = scan(tree, log.log_start().0, false);
+    let first = log.segments().first().map_or(log.log_start(), |segment| segment.base);
+    let batches = scan(tree, first.0, false);
     let closed = log.segments().len().saturating_sub(1);
     for segment in &log.segments()[..closed] {
         let base = segment.base;

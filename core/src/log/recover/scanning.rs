@@ -122,7 +122,7 @@ impl Recovery {
             let why = format!("the segment {} lies in what comes before it", next.base);
             return self.cut(at, size, &why, fx);
         }
-        // What is deleted may be missing: the log start counts as reached.
+        // What is deleted may be missing, and does not make a gap of what follows it.
         let kept = self.end.max(self.plan.log_start.unwrap_or(Offset(0)));
         let missing = next.base > kept && kept >= self.plan.recovery_point;
         let missing = missing && next.base > self.compacted();

@@ -161,6 +161,19 @@ fn checkpoints_from_before_are_not_believed_until_they_are_made_anew() {
 }
 
 #[test]
+fn a_later_cut_does_not_make_older_checkpoints_credible() {
+    let mut world = filled();
+    assert!(world.cut(20, false, Let::Finish));
+    for n in 0..20 {
+        world.append(80 + n, None, 2);
+    }
+    assert!(world.cut(55, false, Let::Finish));
+    assert_eq!((world.checkpoint.0, world.end()), (60, 54));
+    world.lose_power();
+    assert!((20..54).contains(&world.end()), "{}", world.end());
+}
+
+#[test]
 fn an_epoch_without_records_does_not_outlive_a_cut_at_the_end() {
     let mut world = filled();
     let mut fx = Fx::new();
