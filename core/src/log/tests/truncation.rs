@@ -170,7 +170,7 @@ fn a_later_cut_does_not_make_older_checkpoints_credible() {
     assert!(world.cut(55, false, Let::Finish));
     assert_eq!((world.checkpoint.0, world.end()), (60, 54));
     world.lose_power();
-    assert!((20..54).contains(&world.end()), "{}", world.end());
+    assert!((20..=54).contains(&world.end()), "{}", world.end());
 }
 
 #[test]
