@@ -58,6 +58,7 @@ use crate::time::{Deadline, Now};
 
 pub(crate) use self::clean_stop::check as check_clean_stop;
 pub(crate) use self::identity::check as check_identity;
+pub(crate) use self::reserve::FILE as RESERVE;
 
 /// What control reacts to.
 #[derive(Clone, Debug)]

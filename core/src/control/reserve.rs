@@ -12,7 +12,7 @@ use crate::disk::{DiskOp, FilePath, IoDone, IoError, ballast};
 use crate::fx::Fx;
 
 /// Name of the file.
-pub(super) const FILE: &str = "dohle-reserve";
+pub(crate) const FILE: &str = "dohle-reserve";
 
 /// Its size where there is enough space; less than what shards want to see before they write.
 const BYTES: usize = 1 << 20;

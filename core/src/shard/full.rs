@@ -24,6 +24,9 @@ const PROBE_INTERVAL_MS: i64 = 1000;
 /// As much has to fit before producers are served again; more than control keeps in reserve.
 const PROBE_BYTES: usize = 4 << 20;
 
+/// How the files of trial writes begin, which the shard's number ends.
+pub(crate) const SPACE_PROBE: &str = "dohle-space-probe-";
+
 /// Generation of trial writes among the unit's own operations.
 const PROBE: u32 = 1;
 
@@ -137,7 +140,7 @@ impl Shard {
     }
 
     fn probe_path(&self, dir: u16) -> FilePath {
-        FilePath::new(dir, format!("dohle-space-probe-{}", self.id.0))
+        FilePath::new(dir, format!("{SPACE_PROBE}{}", self.id.0))
     }
 
     /// A trial write ended, or the removal of one.

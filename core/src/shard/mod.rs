@@ -35,6 +35,7 @@ use dohle_wire::id::{NodeId, Offset};
 use dohle_wire::record::Codecs;
 
 use self::full::FullDirs;
+pub(crate) use self::full::SPACE_PROBE;
 use self::groups::Ledgers;
 use self::ledger::Ledger;
 use self::reads::{Reads, Watches};

@@ -9,7 +9,9 @@ use super::finding::{Problem, Problems, Severity};
 use super::partition::{Facts, is_log_file};
 use super::text::Key;
 use super::{Entry, Files, Survey};
+use crate::control::RESERVE;
 use crate::log::names::{FileKind, is_leftover};
+use crate::shard::SPACE_PROBE;
 
 /// Metadata with which Kafka formats a directory.
 const BOOTSTRAP: &str = "bootstrap.checkpoint";
@@ -131,6 +133,9 @@ impl<F: Files> Survey<'_, F> {
         let name = entry.name.as_str();
         if name == BOOTSTRAP {
             return self.batches(name, entry.len);
+        }
+        if name == RESERVE || name.starts_with(SPACE_PROBE) {
+            return Ok(());
         }
         if !is_root_file(name) && !is_leftover(name) && !EMPTY.contains(&name) {
             let problem = Problem::new("stray", "files of a data directory", "something else");
