@@ -26,7 +26,8 @@ fn the_first_seeds_pass() {
         cutting += outcome.gates.counts["struck_cutting"].1;
     }
     assert_eq!(failed, 0, "of {last} seeds");
-    assert!(fsync >= 33, "{fsync} of {last} seeds sync before they acknowledge");
+    // Two in five do; a hundred seeds may be far from that.
+    assert!(fsync >= 25, "{fsync} of {last} seeds sync before they acknowledge");
     assert!(lossy >= 10, "in {lossy} of {last} seeds power took what it may take");
     assert!(opening >= 20, "{opening} crashes while the log was opened");
     assert!(cutting >= 20, "{cutting} crashes while the log was cut");
