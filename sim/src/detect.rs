@@ -6,6 +6,9 @@ use crate::oracle::Violation;
 use crate::run::{Plan, run};
 use crate::scenario::Scenario;
 
+/// A run is given up after so many events; most have a hundredth of that.
+const EVENTS_MOST: u64 = 1_000_000;
+
 /// Who watches.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub enum Watch {
@@ -70,6 +73,8 @@ pub fn search(mutant: Mutant, scenario: Scenario, watch: Watch, seeds: u64) -> S
             mutants: Mutants::only(mutant),
             assertions: watch == Watch::All,
             black_box: watch == Watch::BlackBox,
+            // A bug may make a run that does not end.
+            until: Some(EVENTS_MOST),
             ..Plan::new(scenario, seed)
         };
         let outcome = run(&plan);
