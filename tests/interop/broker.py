@@ -1,10 +1,12 @@
 """Builds, starts and stops the broker under test. Everything is bounded in time."""
 
 import os
+import shutil
 import signal
 import socket
 import struct
 import subprocess
+import tempfile
 import time
 from pathlib import Path
 
@@ -85,6 +87,22 @@ def wait_for_port(port, seconds, process=None):
         if time.monotonic() > deadline:
             raise BrokerError(f"127.0.0.1:{port} did not answer within {seconds} s")
         time.sleep(0.02)
+
+
+def in_a_folder(name, keep, trouble, run):
+    """The exit code of a test: `run(folder)`, or 2 for an error of the kinds `trouble`. The folder stays unless all went well."""
+    folder, result = Path(tempfile.mkdtemp(prefix=f"dohle-{name}-")), 2
+    print(f"# working directory {folder}", flush=True)
+    try:
+        result = run(folder)
+    except (BrokerError, *trouble) as error:
+        print(f"FAIL {name} {error}")
+    finally:
+        if keep or result != 0:
+            print(f"# kept {folder}")
+        else:
+            shutil.rmtree(folder, ignore_errors=True)
+    return result
 
 
 class Broker:

@@ -3,13 +3,10 @@
 import argparse
 import logging
 import os
-import shutil
 import subprocess
 import sys
-import tempfile
 import threading
 import time
-from collections import Counter
 from pathlib import Path
 
 from confluent_kafka import Consumer, KafkaException, Producer
@@ -209,6 +206,16 @@ class Run:
             raise brokers.BrokerError("the topic that is to be deleted could not be written")
 
 
+def verdict(options, directory):
+    run = Run(options, directory)
+    acked, total = run.run()
+    for complaint in run.complaints[:20]:
+        print(f"FAIL fulldisk {complaint}")
+    told = f"{len(run.complaints)} complaints" if run.complaints else "nothing acknowledged was lost, doubled or out of order"
+    print(f"fulldisk: {options.rounds} rounds, seed {options.seed}, {acked} acknowledged, {total} read: {told}")
+    return 1 if run.complaints else 0
+
+
 def main():
     parser = argparse.ArgumentParser(prog="fulldisk", description="Fills the disk under a broker that is written to.")
     parser.add_argument("--rounds", type=int, default=3, metavar="N")
@@ -220,27 +227,8 @@ def main():
     parser.add_argument("--start-seconds", type=int, default=60, metavar="N", help="how long a start may take (default 60)")
     parser.add_argument("--keep", action="store_true", help="keep the logs")
     options = parser.parse_args()
-    directory = Path(tempfile.mkdtemp(prefix="dohle-fulldisk-"))
-    print(f"# seed {options.seed}, {options.rounds} rounds, {options.megabytes} MB, working directory {directory}", flush=True)
-    run, result = None, 2
-    try:
-        run = Run(options, directory)
-        acked, total = run.run()
-        for complaint in run.complaints[:20]:
-            print(f"FAIL fulldisk {complaint}")
-        kinds = Counter(complaint.split(":")[0] for complaint in run.complaints)
-        verdict = f"{sum(kinds.values())} complaints" if kinds else "nothing acknowledged was lost, doubled or out of order"
-        print(f"fulldisk: {options.rounds} rounds, seed {options.seed}, {acked} acknowledged, {total} read: {verdict}")
-        result = 1 if run.complaints else 0
-        return result
-    except (brokers.BrokerError, KafkaException) as error:
-        print(f"FAIL fulldisk {error}")
-        return 2
-    finally:
-        if options.keep or result != 0:
-            print(f"# kept {directory}")
-        else:
-            shutil.rmtree(directory, ignore_errors=True)
+    print(f"# seed {options.seed}, {options.rounds} rounds, {options.megabytes} MB", flush=True)
+    return brokers.in_a_folder("fulldisk", options.keep, (KafkaException,), lambda folder: verdict(options, folder))
 
 
 if __name__ == "__main__":

@@ -3,13 +3,10 @@
 import argparse
 import logging
 import random
-import shutil
 import sys
-import tempfile
 import threading
 import time
 from collections import Counter
-from pathlib import Path
 
 from confluent_kafka import Consumer, KafkaException, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient, NewTopic
@@ -375,20 +372,8 @@ def main():
     if options.self_test:
         return 0
 
-    directory = Path(tempfile.mkdtemp(prefix="dohle-kill9-"))
-    print(f"# seed {options.seed}, {options.rounds} rounds, working directory {directory}", flush=True)
-    result = 2
-    try:
-        result = run(options, directory)
-        return result
-    except (brokers.BrokerError, KafkaException) as error:
-        print(f"FAIL kill9 {error}")
-        return 2
-    finally:
-        if options.keep or result != 0:
-            print(f"# kept {directory}")
-        else:
-            shutil.rmtree(directory, ignore_errors=True)
+    print(f"# seed {options.seed}, {options.rounds} rounds", flush=True)
+    return brokers.in_a_folder("kill9", options.keep, (KafkaException,), lambda folder: run(options, folder))
 
 
 if __name__ == "__main__":

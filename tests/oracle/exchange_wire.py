@@ -5,6 +5,8 @@ import struct
 from pathlib import Path
 from typing import NamedTuple
 
+import broker as brokers
+
 HEADER = struct.Struct(">qiibIhiqqqhii")  # the 61 bytes in front of the records
 TRANSACTIONAL, CONTROL = 0x10, 0x20
 ABORT = b"\0\0\0\0"
@@ -83,19 +85,9 @@ def produce(port, topic, partition, batch):
     request = struct.pack(">hhih", 0, 7, 1, 1) + b"x" + body
     with socket.create_connection(("127.0.0.1", port), timeout=30) as connection:
         connection.sendall(struct.pack(">i", len(request)) + request)
-        (size,) = struct.unpack(">i", exactly(connection, 4))
-        answer = exactly(connection, size)
+        (size,) = struct.unpack(">i", brokers.exactly(connection, 4))
+        answer = brokers.exactly(connection, size)
     return struct.unpack_from(">hq", answer, 4 + 4 + 2 + len(name) + 4 + 4)
-
-
-def exactly(connection, size):
-    data = b""
-    while len(data) < size:
-        more = connection.recv(size - len(data))
-        if not more:
-            raise ConnectionError(f"the connection ended after {len(data)} of {size} bytes")
-        data += more
-    return data
 
 
 # -- CRC-32C -------------------------------------------------------------------------------------------------------------

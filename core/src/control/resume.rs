@@ -24,7 +24,7 @@ impl Node {
     ) -> Result<(), String> {
         let path = self.path(self.metadata_dir).to_owned();
         let full = matches!(error, IoError::NoSpace(_));
-        let serves = matches!(self.stage, Stage::Running | Stage::Stopping { .. });
+        let serves = matches!(self.stage, Stage::Running | Stage::Stopping { .. } | Stage::Closing);
         if !full || !serves {
             return Err(format!(
                 "the metadata log in {path}/{FOLDER} cannot be written: {error}; see to the disk \
@@ -43,6 +43,9 @@ impl Node {
         let refusal = self.frozen_refusal();
         for (reply, what) in self.controller.give_up(&refusal) {
             answer(reply, what, fx);
+        }
+        if self.stage == Stage::Closing {
+            self.leave_metadata_open(fx);
         }
         Ok(())
     }

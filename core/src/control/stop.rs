@@ -51,13 +51,18 @@ impl Node {
             return Ok(());
         }
         if self.frozen {
-            self.stage = Stage::Saving;
-            self.save(fx);
-            self.mark_if_saved(fx);
+            self.leave_metadata_open(fx);
             return Ok(());
         }
         self.stage = Stage::Closing;
         self.drive(now, quorum::Input::Close, fx)
+    }
+
+    /// The metadata log cannot be closed on a full disk: the next start recovers it.
+    pub(super) fn leave_metadata_open(&mut self, fx: &mut Fx<Effect>) {
+        self.stage = Stage::Saving;
+        self.save(fx);
+        self.mark_if_saved(fx);
     }
 
     pub(super) fn on_quorum_closed(&mut self, end: Offset, fx: &mut Fx<Effect>) {

@@ -37,7 +37,7 @@ impl EpochCache {
         }
     }
 
-    /// All of them.
+    /// Epochs with the offset each began at, the earliest first.
     #[must_use]
     pub fn entries(&self) -> &[(LeaderEpoch, Offset)] {
         &self.entries
@@ -59,11 +59,6 @@ impl EpochCache {
     #[must_use]
     pub fn latest_start(&self) -> Option<Offset> {
         self.entries.last().map(|&(_, start)| start)
-    }
-
-    /// Epochs with the offset each began at, the earliest first.
-    pub fn iter(&self) -> impl Iterator<Item = (LeaderEpoch, Offset)> + '_ {
-        self.entries.iter().copied()
     }
 
     /// The epoch in which `offset` was (or will be) written.

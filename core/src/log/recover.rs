@@ -1,9 +1,10 @@
 //! Opening a log: what its folder holds becomes a [`Log`], after a clean stop or after a crash.
 //!
 //! Steps, one disk operation at a time: list the folder and sweep leftovers away, or finish what
-//! a compaction left half done; see whose log
-//! it is; read the leader epochs; read which transactions were aborted; take the newest sound producer snapshot at or below the first
-//! segment that will be scanned; learn the times of segments that will not be; scan.
+//! a compaction left half done; see whose log it is and where it was last cut; read the leader
+//! epochs and the log start, and hold the epochs against the records; read which transactions were
+//! aborted; take the newest sound producer snapshot at or below the first segment that will be
+//! scanned; learn the times of segments that will not be; scan.
 //!
 //! After a clean stop only what lies past the active segment's last index entry is scanned. After
 //! a crash every segment that reaches past the recovery point is, with its checksums: the log

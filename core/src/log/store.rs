@@ -103,7 +103,7 @@ impl Store {
     pub(super) fn put_epochs<E: From<DiskOp>>(&mut self, epochs: &EpochCache, fx: &mut Fx<E>) {
         let unsaved = match self.epochs_on_disk {
             true => epochs.latest_start(),
-            false => epochs.iter().map(|(_, start)| start).next(),
+            false => epochs.start(),
         };
         self.unsaved_epoch = [self.unsaved_epoch, unsaved].into_iter().flatten().min();
         self.epochs_on_disk = true;

@@ -157,11 +157,13 @@ impl<F: Files> Survey<'_, F> {
             key,
         };
         scope.topic = facts.topic_id;
-        // Kafka moves a start without saying so there; what the first epoch begins with tells.
-        let moved = epochs.first().filter(|_| trusted).map_or(Offset(0), |(_, _, start)| *start);
+        let told = context.get(Checkpoint::LogStarts, facts.key.as_ref());
+        // Kafka moves a start without saying so there: its checkpoint and the first epoch tell.
+        let moved = epochs.first().filter(|_| trusted).map(|(_, _, start)| *start);
+        let moved = moved.filter(|moved| told >= Some(*moved)).unwrap_or(Offset(0));
         let said = self.said_start(folder, &entries)?.map(|said| said.max(moved));
         let first = segments.keys().next().copied();
-        facts.log_start = match (said, context.get(Checkpoint::LogStarts, facts.key.as_ref())) {
+        facts.log_start = match (said, told) {
             (Some(said), _) => said,
             (None, told) => told.max(first).unwrap_or(Offset(0)),
         };

@@ -39,6 +39,13 @@ impl SimDisk {
         self.sickness = Some(sickness);
     }
 
+    /// If an operation is still to fail, a write is.
+    pub fn worsen(&mut self) {
+        if let Some(sickness) = &mut self.sickness {
+            sickness.ailment = Ailment::Write;
+        }
+    }
+
     /// Nothing fails any more.
     pub fn heal(&mut self) {
         self.sickness = None;

@@ -42,6 +42,10 @@ impl LogWorld {
         {
             self.disk.sicken(sickness);
         }
+        // Where nothing is synced, no sync fails.
+        if self.acts.is_multiple_of(500) {
+            self.disk.worsen();
+        }
         let Some((_, fault)) = self.faults.front().copied().filter(|(at, _)| *at <= self.acts)
         else {
             return;

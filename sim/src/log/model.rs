@@ -171,7 +171,8 @@ impl Model {
     /// if nothing was written in it.
     pub(super) fn epochs(&mut self, log: &Log, crashed: bool) -> Result<(), String> {
         let (start, end) = (self.start, self.end());
-        let cached: Vec<(i32, i64)> = log.epochs().iter().map(|(e, at)| (e.0, at.0)).collect();
+        let cached: Vec<(i32, i64)> =
+            log.epochs().entries().iter().map(|(e, at)| (e.0, at.0)).collect();
         let held = from_start(&cached, start);
         let expected = from_start(&self.epochs, start);
         let (a, b) = (self.written_in(&expected, end), self.written_in(&held, end));
@@ -200,7 +201,12 @@ impl Model {
         let first = |at: i64| self.batches.partition_point(|header| header.next_offset().0 <= at);
         let base = |at: i64| self.batches.get(first(at)).map_or(at, |h| h.base_offset.0.max(at));
         let before = epochs.iter().filter(|(_, at)| *at < end);
-        before.map(|(epoch, at)| (*epoch, base(*at))).collect()
+        let mut found: Vec<(i32, i64)> = before.map(|(epoch, at)| (*epoch, base(*at))).collect();
+        // Of several that begin in one gap the last one wrote.
+        found.reverse();
+        found.dedup_by_key(|(_, at)| *at);
+        found.reverse();
+        found
     }
 
     /// P4, T4: the table of producers is a fold over the log, from the segment on from which it

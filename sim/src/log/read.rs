@@ -176,6 +176,10 @@ impl LogWorld {
     /// Reads up to `most` bytes of a place and checks them. One past the last offset there.
     fn fetch(&mut self, from: i64, upper: i64, span: &Span, most: u32) -> Result<i64, Violation> {
         let hole = span.hole(most);
+        // A sync has failed, and the log has not heard of it yet.
+        if self.disk.failed().is_some() {
+            return Ok(upper);
+        }
         let fail = |name: &str, text: String| Err(Violation::new(name, text));
         let Some(bytes) = self.disk.hole(&hole) else {
             return fail("R14", format!("offset {from} is said to lie at {hole:?}: nothing there"));

@@ -298,6 +298,17 @@ fn metadata_can_change_again_when_there_is_space() {
 }
 
 #[test]
+fn a_disk_that_fills_up_while_the_metadata_log_is_closed_leaves_no_mark() {
+    let mut world = World::started(&[]);
+    world.made("t");
+    world.full = true;
+    world.stop();
+    assert_eq!((world.fatal.clone(), world.file(0, CLEAN_STOP)), (None, None));
+    world.boot();
+    assert!(world.ready && world.image().topic("t").is_some(), "{:?}", world.fatal);
+}
+
+#[test]
 fn what_is_reserved_is_given_up_when_every_shard_knows_that_the_disk_is_full() {
     let mut world = World::started(&[]);
     let reserved = World::reserved;

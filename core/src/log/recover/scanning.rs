@@ -173,7 +173,7 @@ impl Recovery {
         }
         let folder = &self.plan.folder.path;
         self.note = Some(format!(
-            "{folder}: log ends at offset {start} after a crash: records up to {first} are missing"
+            "{folder}: log ends at offset {start}: records up to {first} are missing"
         ));
         self.step = Step::Cut;
         self.removed = true;
@@ -207,10 +207,8 @@ impl Recovery {
                 self.end, self.segments[at].base
             ));
         }
-        self.note = Some(format!(
-            "{}: log ends at offset {} after a crash: {why}",
-            self.plan.folder.path, self.end
-        ));
+        self.note =
+            Some(format!("{}: log ends at offset {}: {why}", self.plan.folder.path, self.end));
         self.step = Step::Cut;
         let segment = &mut self.segments[at];
         segment.size = position;
