@@ -96,6 +96,7 @@ impl SimDisk {
             | DiskOp::Rename { .. }
             | DiskOp::List { .. }
             | DiskOp::Stat { .. }
+            | DiskOp::Space { .. }
             | DiskOp::Locate { .. } => {}
         }
     }
