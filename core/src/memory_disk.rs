@@ -1,5 +1,9 @@
-//! A disk in memory for unit tests: every operation is carried out at once, what is not synced
-//! can be thrown away. (The simulator's disk is the real opponent; this one keeps tests short.)
+//! A disk in memory for whoever drives a machine by hand: every operation is carried out at once,
+//! what is not synced can be thrown away. No broker uses it. (The simulator's disk is the real
+//! opponent; this one keeps tests short.)
+//!
+//! State: files, and what is durable of them. Inputs: operations, and faults that are asked for.
+//! Effects: none. A breach of the contract in [`crate::disk`] is a panic.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -11,29 +15,29 @@ use crate::log::locate::{LocatePlan, ReadAt, locate};
 
 /// Files by path.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct MemoryDisk {
+pub struct MemoryDisk {
     /// What a reader sees.
-    pub(crate) files: BTreeMap<FilePath, Vec<u8>>,
+    pub files: BTreeMap<FilePath, Vec<u8>>,
     durable: BTreeMap<FilePath, Vec<u8>>,
     names: BTreeMap<FileId, FilePath>,
     /// For each file, which of all changes was its last. Tests that damage a file leave it out.
     changes: BTreeMap<FilePath, u64>,
     changes_made: u64,
     /// Writes fail from now on.
-    pub(crate) broken: bool,
+    pub broken: bool,
     /// Nothing can be done in these directories.
-    pub(crate) broken_dirs: BTreeSet<u16>,
+    pub broken_dirs: BTreeSet<u16>,
     /// No more bytes fit than these.
-    pub(crate) most: Option<usize>,
+    pub most: Option<usize>,
     /// Reads of this file fail.
-    pub(crate) unreadable: Option<FilePath>,
+    pub unreadable: Option<FilePath>,
     /// Bytes that were read from open files so far.
-    pub(crate) bytes_read: u64,
+    pub bytes_read: u64,
 }
 
 impl MemoryDisk {
     /// Carries out `op`; nothing for operations without a completion.
-    pub(crate) fn run(&mut self, op: DiskOp) -> Option<IoDone> {
+    pub fn run(&mut self, op: DiskOp) -> Option<IoDone> {
         match op {
             DiskOp::Open { file, path } => {
                 self.names.insert(file, path);
@@ -97,6 +101,7 @@ impl MemoryDisk {
             DiskOp::Close { file }
             | DiskOp::Write { file, .. }
             | DiskOp::Sync { file, .. }
+            | DiskOp::Reserve { file, .. }
             | DiskOp::Truncate { file, .. }
             | DiskOp::Read { file, .. } => self.names.get(file).map(|path| path.dir),
             DiskOp::Locate { plan, .. } => self.names.get(&plan.file).map(|path| path.dir),
@@ -104,7 +109,7 @@ impl MemoryDisk {
     }
 
     /// Bytes that all files have together.
-    pub(crate) fn used(&self) -> usize {
+    pub fn used(&self) -> usize {
         self.files.values().map(Vec::len).sum()
     }
 
@@ -129,7 +134,7 @@ impl MemoryDisk {
     }
 
     /// Somebody writes a file.
-    pub(crate) fn touch(&mut self, path: &FilePath) {
+    pub fn touch(&mut self, path: &FilePath) {
         self.changes_made += 1;
         self.changes.insert(path.clone(), self.changes_made);
     }
@@ -149,6 +154,9 @@ impl MemoryDisk {
                 content.truncate(at);
                 content.resize(at, 0);
                 data.iter().for_each(|part| content.extend_from_slice(part));
+            }
+            DiskOp::Reserve { file, .. } => {
+                self.files.get(&self.names[&file]).expect("space is reserved for what is there");
             }
             DiskOp::Sync { file, .. } => self.sync(&self.names[&file].clone()),
             DiskOp::Truncate { file, len, .. } => {
@@ -202,7 +210,7 @@ impl MemoryDisk {
     }
 
     /// The state of a file.
-    pub(crate) fn stamp(&self, path: &FilePath) -> Stamp {
+    pub fn stamp(&self, path: &FilePath) -> Stamp {
         Stamp(self.changes.get(path).copied().unwrap_or(0))
     }
 
@@ -218,7 +226,7 @@ impl MemoryDisk {
     }
 
     /// Carries out a look-up.
-    pub(crate) fn locate(
+    pub fn locate(
         &mut self,
         plan: &LocatePlan,
     ) -> Result<Option<crate::log::locate::Located>, IoError> {
@@ -226,18 +234,18 @@ impl MemoryDisk {
     }
 
     /// The machine loses power: only what was synced is left.
-    pub(crate) fn lose_power(&mut self) {
+    pub fn lose_power(&mut self) {
         self.files = self.durable.clone();
         self.names.clear();
     }
 
     /// The process ends: the page cache stays.
-    pub(crate) fn kill(&mut self) {
+    pub fn kill(&mut self) {
         self.names.clear();
     }
 
     /// Names of the files, in order.
-    pub(crate) fn names(&self) -> BTreeSet<String> {
+    pub fn names(&self) -> BTreeSet<String> {
         self.files.keys().map(|path| path.path.to_string()).collect()
     }
 }

@@ -107,7 +107,10 @@ impl Nemesis {
         for index in 0..faults.len() as u64 {
             let which = choices.below(Stream::Faults, "which", faults.len() as u64) as usize;
             let within = choices.below(Stream::Faults, "when", slice.max(1));
-            plan.push((index * slice + slice / 2 + within, faults.swap_remove(which)));
+            let fault = (index * slice + slice / 2 + within, faults.swap_remove(which));
+            if choices.fault() {
+                plan.push(fault);
+            }
         }
         plan
     }
@@ -124,7 +127,7 @@ impl Nemesis {
 
     /// After a crash: perhaps the recovery is struck too.
     pub fn arm_for_recovery(&mut self, choices: &mut Choices, fault: Fault) {
-        if choices.chance(Stream::Faults, "again", 250_000) {
+        if choices.chance(Stream::Faults, "again", 250_000) && choices.fault() {
             self.arm(choices, fault, 60);
         }
     }

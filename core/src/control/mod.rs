@@ -26,7 +26,7 @@
 //! Must never know: sockets, threads, how partitions keep their records.
 
 mod boot;
-mod checkpoint_file;
+pub mod checkpoint_file;
 mod checkpoints;
 mod clean_stop;
 mod identity;

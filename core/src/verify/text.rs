@@ -120,14 +120,14 @@ pub(super) fn owner(bytes: &[u8], problems: &mut Problems) -> Option<TopicId> {
     id.map(TopicId)
 }
 
-/// `log-start`: the offset at which a log starts.
-pub(super) fn log_start(bytes: &[u8], problems: &mut Problems) -> Option<Offset> {
+/// `log-start` and `truncated-to`: an offset.
+pub(super) fn offset(bytes: &[u8], problems: &mut Problems) -> Option<Offset> {
     let text = text(bytes, problems)?;
-    let start = text.strip_suffix('\n').and_then(number);
-    if start.is_none() {
+    let offset = text.strip_suffix('\n').and_then(number);
+    if offset.is_none() {
         problems.push(Problem::new("value", "an offset", format!("{text:?}")).at(0));
     }
-    start.map(Offset)
+    offset.map(Offset)
 }
 
 /// `meta.properties`: which node and cluster the directory belongs to.

@@ -416,6 +416,7 @@ pub(super) fn changes(op: &DiskOp) -> bool {
         DiskOp::Write { .. }
             | DiskOp::Put { .. }
             | DiskOp::Remove { .. }
+            | DiskOp::Reserve { .. }
             | DiskOp::Truncate { .. }
             | DiskOp::Rename { .. }
     )
