@@ -10,7 +10,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use bytes::Bytes;
 use dohle_wire::id::Timestamp;
 
-use crate::disk::{DirEntry, DiskOp, FileId, FilePath, IoDone, IoError, IoOk, Stamp};
+use crate::disk::{DirEntry, DiskOp, FileId, FilePath, IoDone, IoError, IoOk, Space, Stamp};
 use crate::log::locate::{LocatePlan, ReadAt, locate};
 
 /// Files by path.
@@ -25,6 +25,8 @@ pub struct MemoryDisk {
     changes_made: u64,
     /// Writes fail from now on.
     pub broken: bool,
+    /// Nothing can be done in these directories.
+    pub broken_dirs: BTreeSet<u16>,
     /// No more bytes fit than these.
     pub most: Option<usize>,
     /// Reads of this file fail.
@@ -50,6 +52,9 @@ impl MemoryDisk {
     }
 
     fn answer(&mut self, op: DiskOp) -> Result<IoOk, IoError> {
+        if self.dir_of(&op).is_some_and(|dir| self.broken_dirs.contains(&dir)) {
+            return Err(IoError::Failed("broken".to_owned()));
+        }
         if self.broken && !matches!(op, DiskOp::Read { .. } | DiskOp::Get { .. }) {
             return Err(IoError::Failed("broken".to_owned()));
         }
@@ -71,12 +76,36 @@ impl MemoryDisk {
             DiskOp::List { path, .. } => IoOk::Listing(self.list(&path)),
             DiskOp::Stat { folder, names, .. } => IoOk::Listing(Some(self.stat(&folder, &names))),
             DiskOp::Locate { plan, .. } => IoOk::Located(self.locate(&plan)?),
+            DiskOp::Space { dir, .. } => {
+                let total = 1000 + u64::from(dir);
+                IoOk::Space(Space { total, usable: total / 2 })
+            }
             other => {
                 let fitting = self.fitting(other)?;
                 self.change(fitting);
                 IoOk::Done
             }
         })
+    }
+
+    fn dir_of(&self, op: &DiskOp) -> Option<u16> {
+        match op {
+            DiskOp::Open { path, .. }
+            | DiskOp::Get { path, .. }
+            | DiskOp::Put { path, .. }
+            | DiskOp::Remove { path, .. }
+            | DiskOp::List { path, .. }
+            | DiskOp::Rename { from: path, .. }
+            | DiskOp::Stat { folder: path, .. } => Some(path.dir),
+            DiskOp::Space { dir, .. } => Some(*dir),
+            DiskOp::Close { file }
+            | DiskOp::Write { file, .. }
+            | DiskOp::Sync { file, .. }
+            | DiskOp::Reserve { file, .. }
+            | DiskOp::Truncate { file, .. }
+            | DiskOp::Read { file, .. } => self.names.get(file).map(|path| path.dir),
+            DiskOp::Locate { plan, .. } => self.names.get(&plan.file).map(|path| path.dir),
+        }
     }
 
     /// Bytes that all files have together.

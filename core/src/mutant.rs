@@ -80,11 +80,18 @@ pub enum Mutant {
     DeletedHasToBeSound,
     /// Recovery believes an epoch on disk that the log contradicts (breaks L3).
     EpochsNotCorrected,
+    /// A log that moves to another directory leaves the old one before it has its new name there
+    /// (breaks L7).
+    CurrentRemovedFirst,
+    /// A copy takes the place of its log before it is durable (breaks L7).
+    FutureNotSealed,
+    /// Records are appended to a log that its copy is about to replace (breaks L7).
+    WritesDuringSwap,
 }
 
 impl Mutant {
     /// Every planted bug there is.
-    pub const ALL: [Self; 33] = [
+    pub const ALL: [Self; 36] = [
         Self::NoTornTailCheck,
         Self::NoSequenceCheck,
         Self::AckBeforeCompletion,
@@ -118,6 +125,9 @@ impl Mutant {
         Self::DeletedAtOnce,
         Self::DeletedHasToBeSound,
         Self::EpochsNotCorrected,
+        Self::CurrentRemovedFirst,
+        Self::FutureNotSealed,
+        Self::WritesDuringSwap,
     ];
 
     /// The bug of that name.
@@ -163,6 +173,9 @@ impl Mutant {
             Self::DeletedAtOnce => "deleted-at-once",
             Self::DeletedHasToBeSound => "deleted-has-to-be-sound",
             Self::EpochsNotCorrected => "epochs-not-corrected",
+            Self::CurrentRemovedFirst => "current-removed-first",
+            Self::FutureNotSealed => "future-not-sealed",
+            Self::WritesDuringSwap => "writes-during-swap",
         }
     }
 }

@@ -74,6 +74,9 @@ found! {
     a_start_that_counts_too_soon: DeletedAtOnce,
     damage_in_what_is_deleted: DeletedHasToBeSound,
     an_epoch_that_the_log_contradicts: EpochsNotCorrected,
+    a_log_that_leaves_before_its_copy_is_in_place: CurrentRemovedFirst,
+    a_copy_that_is_not_durable: FutureNotSealed,
+    records_behind_the_copy: WritesDuringSwap,
 }
 
 mod from_outside {

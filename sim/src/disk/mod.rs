@@ -15,7 +15,7 @@ mod tree;
 use std::collections::BTreeMap;
 
 use bytes::Bytes;
-use dohle_core::disk::{DiskOp, FileId, FilePath, IoDone, IoError, IoOk};
+use dohle_core::disk::{DiskOp, FileId, FilePath, IoDone, IoError, IoOk, Space};
 use dohle_core::log::locate::{LocatePlan, Located, ReadAt, locate};
 use dohle_wire::codec::Hole;
 use dohle_wire::id::Timestamp;
@@ -74,6 +74,8 @@ pub struct SimDisk {
     /// Bytes that still fit, if there is a limit.
     room: Option<u64>,
     sickness: Option<Sickness>,
+    /// Only this data directory is sick.
+    sick_dir: Option<u16>,
     failed: Option<Ailment>,
 }
 
@@ -90,6 +92,7 @@ impl SimDisk {
             next_ticket: 0,
             room: None,
             sickness: None,
+            sick_dir: None,
             failed: None,
         }
     }
@@ -205,6 +208,7 @@ impl SimDisk {
             | DiskOp::Get { .. }
             | DiskOp::List { .. }
             | DiskOp::Stat { .. }
+            | DiskOp::Space { .. }
             | DiskOp::Locate { .. } => choices.heavy(Stream::Disk, "cached", self.speed.cached),
             DiskOp::Sync { .. }
             | DiskOp::Reserve { .. }
@@ -230,7 +234,7 @@ impl SimDisk {
             | DiskOp::Reserve { file, .. }
             | DiskOp::Truncate { file, .. }
             | DiskOp::Read { file, .. } => [Some(self.opened(*file).path.clone()), None],
-            DiskOp::Stat { .. } => [None, None],
+            DiskOp::Stat { .. } | DiskOp::Space { .. } => [None, None],
             DiskOp::Locate { plan, .. } => [Some(self.opened(plan.file).path.clone()), None],
         }
     }
@@ -354,6 +358,7 @@ impl SimDisk {
             DiskOp::Stat { folder, names, .. } => {
                 Ok(IoOk::Listing(Some(self.tree.stat(folder, names))))
             }
+            DiskOp::Space { .. } => Ok(IoOk::Space(Space { total: 1 << 40, usable: 1 << 39 })),
             DiskOp::Locate { plan, .. } => Ok(IoOk::Located(self.look_up(plan)?)),
         }
     }
