@@ -359,7 +359,7 @@ impl Node {
             }
             Token::Checkpoint(kind) => {
                 if let Err(error) = &done.result {
-                    self.checkpoint_failed(dir, kind.file(), error, fx)?;
+                    self.checkpoint_failed(now, dir, kind.file(), error, fx)?;
                 }
                 self.keeper.on_written(dir, kind, done.result.is_ok(), fx);
                 self.mark_if_saved(fx);
@@ -373,10 +373,11 @@ impl Node {
         }
     }
 
-    /// A checkpoint that cannot be written leaves the old one, which is good enough to recover
-    /// from; but the disk with the metadata must not be in disorder.
+    /// A checkpoint that finds no space leaves the old one, which is good enough to recover from. A
+    /// directory that cannot be written otherwise has failed.
     fn checkpoint_failed(
         &mut self,
+        now: Now,
         dir: u16,
         file: &str,
         error: &IoError,
@@ -387,7 +388,8 @@ impl Node {
             IoError::Failed(why) if dir == self.metadata_dir => {
                 Err(format!("{path}/{file} cannot be written: {why}; see to the disk"))
             }
-            IoError::Failed(_) | IoError::NoSpace(_) => {
+            IoError::Failed(why) => self.on_dir_failed(now, dir, &format!("{file}: {why}"), fx),
+            IoError::NoSpace(_) => {
                 warn(format!("{path}/{file} cannot be written: {error}"), fx);
                 self.reserve.release(fx);
                 Ok(())

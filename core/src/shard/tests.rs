@@ -83,8 +83,8 @@ impl World {
             mono: 0,
             crash_after: None,
         };
-        let mut directories = Directories::default();
-        directories.ids = dir_ids(u16::try_from(world.config.log_dirs.len()).unwrap());
+        let ids = dir_ids(u16::try_from(world.config.log_dirs.len()).unwrap());
+        let directories = Directories { ids, ..Directories::default() };
         world.checkpoints = Arc::new(Checkpoints { directories, ..Checkpoints::default() });
         world.start();
         world

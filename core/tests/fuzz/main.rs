@@ -156,7 +156,8 @@ fn every_folder_of_the_corpus_has_its_target() {
     let names = entries.map(|entry| entry.expect("an entry").file_name());
     let mut names: Vec<_> = names.map(|name| name.to_string_lossy().into_owned()).collect();
     let mut known = TARGETS.map(|target| target.name.to_owned());
-    (names.sort(), known.sort());
+    names.sort();
+    known.sort();
     assert_eq!(names, known);
 }
 

@@ -1,5 +1,7 @@
 //! Makes checksums right after something was changed under them.
 
+#![allow(clippy::ptr_arg, reason = "all are of one type, and a folder may change its length")]
+
 use dohle_core::log::sums;
 use dohle_wire::record::{BATCH_HEADER_LEN, BatchHeader, set_max_timestamp};
 

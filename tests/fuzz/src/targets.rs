@@ -39,7 +39,7 @@ pub fn batches(bytes: &[u8]) {
             count += 1;
             let Ok(record) = record else { break };
             let _ = (record.offset(&batch.header), record.timestamp(&batch.header));
-            assert!(record.headers.clone().count() <= records.len());
+            assert!(record.headers.count() <= records.len());
             if let (Some(key), Some(value)) = (record.key, record.value) {
                 let _ = ControlRecord::decode(key, value);
             }

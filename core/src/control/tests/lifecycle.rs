@@ -503,6 +503,20 @@ fn a_directory_that_cannot_be_read_is_offline_alone() {
 }
 
 #[test]
+fn a_directory_whose_checkpoints_cannot_be_written_is_offline_alone() {
+    let mut world = World::started(&[("log.dirs", "one,two")]);
+    world.made("t");
+    world.disk.broken_dirs.insert(1);
+    world.wait_for_checkpoint();
+    assert_eq!(world.fatal, None);
+    assert!(world.notes.iter().any(|note| note.contains("two failed")), "{:?}", world.notes);
+    let topic = world.image().topic("t").unwrap().clone();
+    let led: Vec<bool> = topic.partitions.iter().map(|at| at.leader.is_some()).collect();
+    assert_eq!(led, [true, false]);
+    world.check_image();
+}
+
+#[test]
 fn the_driver_may_know_that_a_directory_cannot_be_used() {
     let mut world = World::off(&[("log.dirs", "one,two")]);
     world.unusable = BTreeMap::from([(1, "read-only file system".to_owned())]);

@@ -45,7 +45,7 @@ fn begins() -> impl Strategy<Value = Begins> {
 
 fn change() -> impl Strategy<Value = Change> {
     let later = prop_oneof![10 => Just(0i16), 1 => Just(-1), 1 => Just(1), 1 => Just(3)];
-    let send = (0..3usize, later.clone(), begins(), 1..9i32, any::<bool>(), 0..100i64);
+    let send = (0..3usize, later, begins(), 1..9i32, any::<bool>(), 0..100i64);
     let send = send.prop_map(|(id, later, begins, records, transactional, time)| Change::Send {
         id,
         later,
