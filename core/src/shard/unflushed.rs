@@ -66,6 +66,15 @@ impl Unflushed {
         due
     }
 
+    /// The log in `slot` is not in `dir` any more.
+    pub(super) fn forget(&mut self, slot: u32, dir: u16) {
+        let bytes = self.by_log.remove(&slot).unwrap_or(0);
+        if let Some(here) = self.dirs.get_mut(&dir) {
+            here.bytes -= bytes;
+            here.oldest_first.retain(|other| *other != slot);
+        }
+    }
+
     /// Whether it is time for a checkpoint; asked again, the next one is meant.
     fn wants_checkpoint(&mut self) -> bool {
         let wants = self.most.is_some_and(|most| self.synced / CHECKPOINT_EVERY >= most);
@@ -119,6 +128,18 @@ mod tests {
         assert_eq!(all.note(3, 0, 1), [1]);
         assert_eq!(all.note(1, 0, 40), [2, 3, 1]);
         assert!(all.dirs.values().all(|dir| dir.bytes <= 50));
+    }
+
+    #[test]
+    fn a_log_that_moves_counts_where_it_is() {
+        let mut all = unflushed(100);
+        assert_eq!(all.note(1, 0, 40), [0; 0]);
+        all.forget(1, 0);
+        assert_eq!(all.note(1, 1, 30), [0; 0]);
+        assert_eq!(all.note(2, 0, 45), [0; 0]);
+        assert_eq!(all.note(2, 0, 10), [2]);
+        assert_eq!(all.note(1, 1, 30), [1]);
+        assert!(all.dirs.values().all(|dir| dir.bytes == 0 && dir.oldest_first.is_empty()));
     }
 
     #[test]
