@@ -53,7 +53,20 @@ pub fn scenario(mutant: Mutant) -> Scenario {
         | SnapshotBelowStart
         | DeletedAtOnce
         | DeletedHasToBeSound
-        | EpochsNotCorrected => Scenario::Log,
+        | EpochsNotCorrected
+        | ShortReadIsEnd
+        | DamageCutOnSight
+        | OffsetsNotChecked
+        | DamageCutAnywhere
+        | StartBelieved
+        | SnapshotBelieved
+        | AbortedNotReplayed
+        | AbortedOutliveTruncation
+        | AbortedFileIgnored
+        | SwapThrownAway
+        | SwapNotComplete
+        | SettledTooSoon
+        | ReopenedAsWritten => Scenario::Log,
         _ => Scenario::Single,
     }
 }

@@ -399,10 +399,10 @@ impl Node {
     ) -> Result<(), String> {
         let path = self.path(dir);
         match error {
-            IoError::Failed(why) if dir == self.metadata_dir => {
+            IoError::Failed(why) | IoError::Damaged(why) if dir == self.metadata_dir => {
                 Err(format!("{path}/{file} cannot be written: {why}; see to the disk"))
             }
-            IoError::Failed(_) | IoError::NoSpace(_) => {
+            IoError::Failed(_) | IoError::Damaged(_) | IoError::NoSpace(_) => {
                 warn(format!("{path}/{file} cannot be written: {error}"), fx);
                 self.reserve.release(fx);
                 Ok(())

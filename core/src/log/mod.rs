@@ -14,6 +14,7 @@ pub mod follow;
 pub mod index;
 pub mod locate;
 pub mod names;
+pub(crate) mod offset_file;
 pub mod producer;
 mod read;
 pub mod recover;

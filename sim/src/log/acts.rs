@@ -42,6 +42,7 @@ impl LogWorld {
         {
             self.disk.sicken(sickness);
         }
+        self.strike_flaws();
         // Where nothing is synced, no sync fails.
         if self.acts.is_multiple_of(500) {
             self.disk.worsen();
@@ -82,6 +83,7 @@ impl LogWorld {
             mix.cuts,
             mix.empties,
             mix.starts,
+            mix.searches,
         ];
         let mut at = self.draw("act", weights.iter().sum());
         let which = weights.iter().position(|weight| match at.checked_sub(*weight) {
@@ -106,6 +108,10 @@ impl LogWorld {
             Some(6) => self.empty_somewhere(),
             Some(7) => {
                 self.move_start();
+                Ok(())
+            }
+            Some(8) => {
+                self.begin_search();
                 Ok(())
             }
             _ => self.append(),

@@ -63,8 +63,16 @@ impl LogWorld {
             }
         };
         self.kernel.note(|| "workload".to_owned(), || format!("cut {cut:?}"));
+        // What a truncation does by a header that is wrong nobody could tell.
+        if !self.wounds().is_empty() {
+            self.heal();
+        }
+        if let Some((flaw, salt)) = self.disk.spare_reads() {
+            self.flaws.push_back((self.acts + 20, flaw, salt));
+        }
         self.generation += 1;
         self.reads.clear();
+        self.drop_search();
         let (generation, mut fx) = (self.generation, Fx::new());
         let begun = match cut {
             Cut::End(to) => log.truncate_to(Offset(to), generation, &mut fx),

@@ -28,6 +28,8 @@ pub(super) struct Model {
     pub(super) start_floor: i64,
     /// Epochs and where they began.
     epochs: Vec<(i32, i64)>,
+    /// Markers that abort.
+    aborts: BTreeSet<i64>,
     /// What survives the end of the process.
     pub(super) written: i64,
     /// What survives a loss of power.
@@ -45,7 +47,11 @@ impl Model {
         last.max(self.start)
     }
 
-    pub(super) fn append(&mut self, header: BatchHeader) {
+    /// A batch is in the log; `aborts` if it is a marker that does.
+    pub(super) fn append(&mut self, header: BatchHeader, aborts: bool) {
+        if aborts {
+            self.aborts.insert(header.base_offset.0);
+        }
         self.begin_epoch(header.partition_leader_epoch.0, header.base_offset.0);
         self.batches.push(header);
     }
@@ -78,6 +84,7 @@ impl Model {
     pub(super) fn cut_end(&mut self, end: i64) {
         self.batches.retain(|header| header.next_offset().0 <= end);
         self.epochs.retain(|(_, start)| *start < end);
+        self.aborts.retain(|marker| *marker < end);
         (self.written, self.durable) = (self.written.min(end), self.durable.min(end));
     }
 
@@ -228,6 +235,34 @@ impl Model {
             None => return Err(difference(&held, &expected)),
         }
         Ok(())
+    }
+
+    /// T3: which transactions were aborted is a fold over the log. Those that began before the log
+    /// start need not be known.
+    pub(super) fn aborted(&self, log: &Log) -> Result<(), String> {
+        let mut open: BTreeMap<i64, i64> = BTreeMap::new();
+        let mut expected = Vec::new();
+        for header in &self.batches {
+            let (producer, base) = (header.producer_id.0, header.base_offset.0);
+            match (header.is_control(), header.is_transactional()) {
+                (true, _) => {
+                    let first = open.remove(&producer).filter(|_| self.aborts.contains(&base));
+                    expected.extend(first.map(|first| (producer, first, base)));
+                }
+                (false, true) => {
+                    open.entry(producer).or_insert(base);
+                }
+                (false, false) => {}
+            }
+        }
+        let held = log.aborted().iter().map(|a| (a.producer.0, a.first.0, a.marker.0));
+        let kept = |(_, first, _): &(i64, i64, i64)| *first >= self.start;
+        let held: Vec<_> = held.filter(kept).collect();
+        expected.retain(kept);
+        match held == expected {
+            true => Ok(()),
+            false => Err(format!("aborted are {held:?}, expected {expected:?}")),
+        }
     }
 
     fn fold(&self, from: i64) -> BTreeMap<i64, Known> {

@@ -6,6 +6,9 @@ use super::*;
 use crate::log::index::OffsetEntry;
 use crate::log::tail::{Tail, TailBatch};
 
+/// So many gaps are looked at twice.
+const GAPS_DOUBTED_MAX: u32 = 8;
+
 impl Recovery {
     pub(super) fn scan_segment<E: From<DiskOp>>(
         &mut self,
@@ -13,9 +16,20 @@ impl Recovery {
         position: u64,
         fx: &mut Fx<E>,
     ) -> Result<(), String> {
-        let segment = &self.segments[at];
-        let verify = !self.plan.clean && !self.plan.settings.mutants.has(Mutant::NoTornTailCheck);
-        let scan = Scan::new(position, segment.size, segment.base, verify);
+        self.scan_from(at, position, fx)
+    }
+
+    fn scan_from<E: From<DiskOp>>(
+        &mut self,
+        at: usize,
+        position: u64,
+        fx: &mut Fx<E>,
+    ) -> Result<(), String> {
+        let (segment, mutants) = (&self.segments[at], self.plan.settings.mutants);
+        let verify = !self.plan.clean && !mutants.has(Mutant::NoTornTailCheck);
+        let known = if position > 0 { self.end } else { segment.base };
+        let scan = Scan::new(position, segment.size, known.max(segment.base), verify)
+            .ordered(!mutants.has(Mutant::OffsetsNotChecked));
         self.go_on(at, scan, fx)
     }
 
@@ -41,11 +55,17 @@ impl Recovery {
                 Scanned::Batch(batch, position) if self.is_astray(at, &batch.header, position) => {
                     return self.on_damaged(at, position, "an index leads astray", fx);
                 }
+                Scanned::Batch(batch, position)
+                    if self.is_doubtful(at, &batch.header, position) =>
+                {
+                    self.gaps_doubted += 1;
+                    return self.read_again(at, position, fx);
+                }
                 Scanned::Batch(batch, position) => self.take(at, &batch, position),
                 Scanned::Need { position, len } => {
                     let file = self.segments[at].file;
                     self.step = Step::Scan { at, scan };
-                    self.ask(fx, |id| DiskOp::Read { id, file, position, len });
+                    self.read(file, position, len, fx);
                     return Ok(());
                 }
                 Scanned::Damaged { position, why } => {
@@ -70,7 +90,31 @@ impl Recovery {
             segment.forget_indexes();
             return self.scan_segment(at, 0, fx);
         }
+        let hasty = self.plan.settings.mutants.has(Mutant::DamageCutOnSight);
+        if self.doubted != Some((at, position)) && position < segment.size && !hasty {
+            return self.read_again(at, position, fx);
+        }
         self.cut(at, position, why, fx)
+    }
+
+    /// Offsets are left out where nothing is known to leave any out. A few times that is worth a
+    /// second look: where it comes often, it is what another broker's compaction left.
+    fn is_doubtful(&self, at: usize, header: &BatchHeader, position: u64) -> bool {
+        let begins = self.end.max(self.segments[at].base);
+        let gap = header.base_offset > begins && header.base_offset > self.compacted();
+        let looks = !self.plan.clean && self.gaps_doubted < GAPS_DOUBTED_MAX;
+        gap && looks && self.doubted != Some((at, position))
+    }
+
+    /// Nothing is cut off for bytes that came wrong once.
+    fn read_again<E: From<DiskOp>>(
+        &mut self,
+        at: usize,
+        position: u64,
+        fx: &mut Fx<E>,
+    ) -> Result<(), String> {
+        self.doubted = Some((at, position));
+        self.scan_from(at, position, fx)
     }
 
     /// Whether the index entry that led here is about another batch.
@@ -200,7 +244,8 @@ impl Recovery {
         let refuse_deleted = self.plan.settings.mutants.has(Mutant::DeletedHasToBeSound);
         let kept = if refuse_deleted { self.end } else { self.end.max(start) };
         let promised = self.plan.recovery_point.max(self.plan.durable);
-        if self.plan.clean || kept < promised {
+        let refuses = !self.plan.settings.mutants.has(Mutant::DamageCutAnywhere);
+        if self.plan.clean || (kept < promised && refuses) {
             return Err(format!(
                 "damaged at offset {} (segment {}, position {position}): {why}. This is not the \
                  torn end of a crash; nothing was changed",

@@ -84,7 +84,7 @@ fn a_folder_that_kafka_made_says_where_it_starts_once_it_is_written_to() {
     world.remove("log-start");
     assert_eq!(world.found(None, Some(1)), (1, 4));
     world.append(9, None, 1);
-    assert_eq!(world.disk.files[&FilePath::new(0, KEPT)], b"1\n");
+    assert_eq!(world.disk.files[&FilePath::new(0, KEPT)], offset_file::encode(Offset(1)));
 }
 
 /// Segments 0, 2 and 4 were compacted into one with the records 0 and 3, under the name `ending`;

@@ -92,3 +92,60 @@ fn the_log_contradicts_an_epoch_that_nobody_wrote_in() {
     world.open().expect("it opens");
     assert_eq!(world.log.epochs().encode(), "0\n1\n3 0\n");
 }
+
+/// All of it is closed with indexes, and half of it is below the recovery point.
+fn half_durable() -> World {
+    let mut world = filled();
+    world.flush();
+    world.take_checkpoint();
+    for n in 30..60 {
+        world.append(n, None, 2);
+    }
+    world
+}
+
+#[test]
+fn a_read_that_brings_little_is_not_the_end_of_a_file() {
+    for clean in [false, true] {
+        for piece in [1, 60, 100] {
+            let mut world = half_durable();
+            world.disk.piece = Some(piece);
+            if clean {
+                world.close();
+            }
+            world.kill();
+            assert_eq!(world.log.end(), Offset(120), "in pieces of {piece}");
+        }
+    }
+}
+
+#[test]
+fn a_segment_that_is_shorter_than_its_folder_says_is_not_cut() {
+    let mut world = half_durable();
+    let names = world.disk.names();
+    world.disk.piece = Some(0);
+    world.disk.kill();
+    let why = world.open().expect_err("no record can be read");
+    assert!(why.contains("shorter than its folder says"), "{why}");
+    world.disk.piece = None;
+    world.open().expect("nothing was changed");
+    assert_eq!((world.log.end(), world.disk.names()), (Offset(120), names));
+}
+
+#[test]
+fn nothing_is_cut_for_bytes_that_came_wrong_once() {
+    let world = half_durable();
+    let mut misread = 0;
+    for before in 0..20 {
+        // In a batch: its offset, its length, its checksum, what that covers.
+        for at in [7, 11, 18, 25, 70, 400] {
+            let mut world =
+                World { disk: world.disk.clone(), log: world.log.clone(), ..half_durable() };
+            world.disk.misread = Some((before, at));
+            world.kill();
+            misread += u32::from(world.disk.misread.is_none());
+            assert_eq!(world.log.end(), Offset(120), "byte {at} of the read after {before}");
+        }
+    }
+    assert!(misread > 30, "{misread} reads were wrong");
+}
