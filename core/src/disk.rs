@@ -123,7 +123,10 @@ pub enum DiskOp {
     Write { id: IoId, file: FileId, position: u64, data: Vec<Bytes> },
     /// Makes the file durable. An absent file is no error.
     Sync { id: IoId, file: FileId },
-    /// Cuts the file to `len` bytes, durably.
+    /// Takes `len` bytes of space for the file from its beginning, if they are to be had; its
+    /// length stays. Where there are none it is no error.
+    Reserve { id: IoId, file: FileId, len: u64 },
+    /// Cuts the file to `len` bytes, durably; space reserved past them is given back.
     Truncate { id: IoId, file: FileId, len: u64 },
     /// Reads up to `len` bytes, at least one that is there. Answer: [`IoOk::Read`].
     Read { id: IoId, file: FileId, position: u64, len: u32 },
@@ -152,6 +155,7 @@ impl DiskOp {
             Self::Open { .. } | Self::Close { .. } => None,
             Self::Write { id, .. }
             | Self::Sync { id, .. }
+            | Self::Reserve { id, .. }
             | Self::Truncate { id, .. }
             | Self::Read { id, .. }
             | Self::Get { id, .. }

@@ -141,6 +141,9 @@ impl MemoryDisk {
                 content.resize(at, 0);
                 data.iter().for_each(|part| content.extend_from_slice(part));
             }
+            DiskOp::Reserve { file, .. } => {
+                self.files.get(&self.names[&file]).expect("space is reserved for what is there");
+            }
             DiskOp::Sync { file, .. } => self.sync(&self.names[&file].clone()),
             DiskOp::Truncate { file, len, .. } => {
                 let path = self.names[&file].clone();

@@ -57,16 +57,6 @@ def wait_until(what, condition, seconds, server):
         time.sleep(0.05)
 
 
-def history_of(writers, options, read):
-    history = kill9.History(options.seed)
-    for writer in writers:
-        for partition in range(options.partitions):
-            history.sent[writer.number, partition] = writer.sent[partition]
-        history.acked.update(writer.acked)
-    history.read = read
-    return history
-
-
 class Member(threading.Thread):
     """A member of a group that was there before the disk was full: it goes on reading, although nothing can be committed."""
 
@@ -106,8 +96,8 @@ class Run:
     def check(self, writers, when):
         """Everything that was acknowledged by now can be read, by assignment."""
         before = [dict(writer.acked) for writer in writers]
-        read = kill9.read_all(self.bootstrap, self.options.partitions, self.logger)
-        history = history_of(writers, self.options, read)
+        read = kill9.read_all(self.bootstrap, range(self.options.partitions), self.logger)
+        history = kill9.history_of(writers, self.options.seed, read)
         history.acked = {key: offset for acked in before for key, offset in acked.items()}
         self.complaints += [f"{when}: {complaint}" for complaint in kill9.check(history)]
         return sum(len(records) for records in read.values())
@@ -170,7 +160,7 @@ class Run:
             self.create(kill9.TOPIC, options.partitions)
             self.create(BALLAST, 1)
             self.write_ballast()
-            writers = [kill9.Writer(n, self.bootstrap, options.partitions, options.seed, self.logger) for n in range(2)]
+            writers = [kill9.Writer(n, self.bootstrap, range(options.partitions), options.seed, self.logger) for n in range(2)]
             for writer in writers:
                 writer.start()
             self.member = Member(self.bootstrap, self.logger)

@@ -169,7 +169,7 @@ def self_test():
 
 
 class Writer(threading.Thread):
-    """One idempotent producer that lives through all the kills."""
+    """One idempotent producer that lives through all the kills. `partitions`: the indexes that it writes to."""
 
     RATE = 3000  # records a second: enough to keep five requests in flight, little enough to read back quickly
     WINDOW = 2000
@@ -225,7 +225,7 @@ class Writer(threading.Thread):
                 if outstanding >= self.WINDOW or ahead > 0:
                     self.producer.poll(0.005)
                     continue
-                partition = rng.randrange(self.partitions)
+                partition = rng.choice(self.partitions)
                 key = (self.number, partition, self.sent[partition])
                 try:
                     self.producer.produce(TOPIC, payload(self.seed, *key), partition=partition, on_delivery=delivered(key))
@@ -250,8 +250,8 @@ def read_all(bootstrap, partitions, logger, patience=120):
         logger=logger,
     )
     try:
-        ends, read = {}, {partition: [] for partition in range(partitions)}
-        for partition in range(partitions):
+        ends, read = {}, {partition: [] for partition in partitions}
+        for partition in partitions:
             low, ends[partition] = consumer.get_watermark_offsets(TopicPartition(TOPIC, partition), timeout=60)
             if low != 0:
                 raise brokers.BrokerError(f"partition {partition} starts at offset {low}, expected 0")
@@ -275,6 +275,15 @@ def acknowledged(writers):
     return sum(len(writer.acked) for writer in writers)
 
 
+def history_of(writers, seed, read):
+    history = History(seed)
+    for writer in writers:
+        history.sent.update({(writer.number, partition): writer.sent[partition] for partition in writer.partitions})
+        history.acked.update(writer.acked)
+    history.read = read
+    return history
+
+
 def run(options, directory):
     rng = random.Random(options.seed)
     port = brokers.free_port()
@@ -294,7 +303,7 @@ def run(options, directory):
         server.start(options.start_seconds)
         admin = AdminClient({"bootstrap.servers": bootstrap}, logger=logger)
         admin.create_topics([NewTopic(TOPIC, options.partitions)], operation_timeout=30)[TOPIC].result(60)
-        writers = [Writer(n, bootstrap, options.partitions, options.seed, logger) for n in range(options.writers)]
+        writers = [Writer(n, bootstrap, range(options.partitions), options.seed, logger) for n in range(options.writers)]
         for writer in writers:
             writer.start()
         for number in range(1, options.rounds + 1):
@@ -326,12 +335,7 @@ def run(options, directory):
             if writer.is_alive():
                 writer.errors.append("it did not finish within 180 s")
 
-        history = History(options.seed)
-        for writer in writers:
-            for partition in range(options.partitions):
-                history.sent[writer.number, partition] = writer.sent[partition]
-            history.acked.update(writer.acked)
-        history.read = read_all(bootstrap, options.partitions, logger)
+        history = history_of(writers, options.seed, read_all(bootstrap, range(options.partitions), logger))
         complaints = [f"writer {w.number}: {error}" for w in writers for error in w.errors[:5]] + check(history)
         code = server.stop()
         if code != 0 and not options.command:

@@ -243,5 +243,6 @@ fn log_settings(config: &BrokerConfig) -> LogSettings {
     let mut log = LogSettings::from_topic(&topic, Mutants::default());
     log.segment_bytes = u64::try_from(config.metadata_log_segment_bytes).unwrap_or(1);
     log.flush_ms = i64::MAX;
+    log.preallocate = false;
     log
 }

@@ -352,6 +352,11 @@ impl Log {
             active.unsealed += 1;
             store.put(store.file(FileKind::Snapshot, end), snapshot, base.0, fx);
         }
+        if active.size > 0 && self.settings.preallocate {
+            active.unsealed += 1;
+            let (id, file, len) = (store.id(What::Side, base.0), active.file, active.size);
+            fx.push(E::from(DiskOp::Truncate { id, file, len }));
+        }
     }
 
     fn note_epoch<E: From<DiskOp>>(&mut self, epoch: LeaderEpoch, at: Offset, fx: &mut Fx<E>) {
@@ -388,6 +393,9 @@ impl Log {
         let file = self.active().file;
         let data = vec![patched_header(header, bytes), bytes.slice(BATCH_HEADER_LEN..)];
         fx.push(E::from(DiskOp::Write { id, file, position, data }));
+        if position == 0 && self.settings.preallocate {
+            self.store.reserve(file, self.settings.segment_bytes, fx);
+        }
     }
 
     fn active(&self) -> &Segment {

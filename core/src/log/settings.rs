@@ -18,6 +18,8 @@ pub struct LogSettings {
     pub flush_messages: i64,
     /// `flush.ms`: milliseconds after which the log is synced.
     pub flush_ms: i64,
+    /// `preallocate`: a new segment takes the space for all its bytes at once.
+    pub preallocate: bool,
     /// Planted bugs.
     pub mutants: Mutants,
 }
@@ -33,6 +35,7 @@ impl LogSettings {
             index_interval: u64::try_from(config.index_interval_bytes).unwrap_or(0),
             flush_messages: config.flush_messages,
             flush_ms: config.flush_ms,
+            preallocate: config.preallocate,
             mutants,
         }
     }

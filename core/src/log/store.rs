@@ -7,7 +7,7 @@ use super::epoch::EpochCache;
 use super::names::{FileKind, LEADER_EPOCHS, LOG_START, PARTITION_METADATA};
 use super::offset_file;
 use super::segment::Segment;
-use crate::disk::{DiskOp, FilePath, IoId, What};
+use crate::disk::{DiskOp, FileId, FilePath, IoId, What};
 use crate::fx::Fx;
 use crate::mutant::{Mutant, Mutants};
 
@@ -166,6 +166,11 @@ impl Store {
             self.remove_segment(&segment, fx);
         }
         true
+    }
+
+    /// Takes the space for a whole segment, whose first records are on their way.
+    pub(super) fn reserve<E: From<DiskOp>>(&self, file: FileId, len: u64, fx: &mut Fx<E>) {
+        fx.push(E::from(DiskOp::Reserve { id: self.id(What::Side, UNWATCHED), file, len }));
     }
 
     pub(super) fn remove<E: From<DiskOp>>(&self, path: FilePath, fx: &mut Fx<E>) {

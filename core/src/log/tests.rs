@@ -31,6 +31,7 @@ fn settings() -> LogSettings {
         index_interval: 100,
         flush_messages: i64::MAX,
         flush_ms: i64::MAX,
+        preallocate: false,
         mutants: Mutants::default(),
     }
 }
@@ -627,4 +628,39 @@ fn what_is_gone_from_below_the_recovery_point_is_missed() {
         files.insert(FilePath::new(0, "t-0/log-start"), b"99999".to_vec());
     });
     assert!(start.contains("starts at offset 99999"), "{start}");
+}
+
+#[test]
+fn space_is_taken_with_a_segment_and_what_is_left_of_it_given_back() {
+    let mut world = World::new(LogSettings { preallocate: true, ..settings() });
+    let (mut sizes, mut fx) = (Vec::new(), Fx::new());
+    for seed in 0..=40 {
+        match seed {
+            40 => world.log.close(&mut fx),
+            _ => {
+                let batch = batch(seed, None, 3);
+                let put = world.log.append(NOW, &batch, LeaderEpoch(3), &mut world.files, &mut fx);
+                put.expect("it fits");
+            }
+        }
+        while !fx.is_empty() {
+            let ops: Vec<DiskOp> = fx.drain().collect();
+            for op in ops {
+                match op {
+                    DiskOp::Reserve { file, len, .. } => sizes.push((file, len, None)),
+                    DiskOp::Truncate { file, len, .. } => {
+                        let last = sizes.iter_mut().find(|(of, _, _)| *of == file);
+                        last.expect("its space was taken").2 = Some(len);
+                    }
+                    _ => {}
+                }
+                let done = world.disk.run(op);
+                done.map(|done| world.log.on_io(&done, &mut fx));
+            }
+        }
+    }
+    let segments: Vec<_> =
+        world.log.segments.iter().map(|s| (s.file, 2_000, Some(s.size))).collect();
+    assert!(segments.len() > 2 && world.log.is_closed());
+    assert_eq!(sizes, segments);
 }

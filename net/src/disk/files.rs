@@ -9,12 +9,16 @@
 //! That the process, or the system, has no descriptor left says nothing about a disk: what is kept
 //! makes room ([`Files::make_room`]), and who still gets none tries again later.
 //!
+//! A data directory is the one that was there at the start. When another one has its name (its file
+//! system was unmounted, say), what is not open is not looked for there, nor made: that fails.
+//!
 //! Invariant: the lock of the table, of a slot's place and of a slot's file are leaves: none is
 //! held while another is taken, but for the list of open slots under a slot's file.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::fs::{File, OpenOptions};
 use std::io;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, Weak};
@@ -36,7 +40,7 @@ const ROOM: usize = 8;
 
 /// All files of a node.
 pub struct Files {
-    roots: Vec<PathBuf>,
+    roots: Vec<Root>,
     table: RwLock<BTreeMap<FileId, Arc<Slot>>>,
     lingering: Mutex<VecDeque<Lingering>>,
     lingering_until: AtomicU64,
@@ -45,6 +49,13 @@ pub struct Files {
     kept: Mutex<VecDeque<Kept>>,
     kept_max: usize,
     births: AtomicU64,
+}
+
+/// A data directory.
+struct Root {
+    path: PathBuf,
+    /// Device and inode, if it was there at the start.
+    known: Option<(u64, u64)>,
 }
 
 /// An open file, for as long as anybody has it.
@@ -95,7 +106,7 @@ impl Files {
     #[must_use]
     pub fn new(roots: Vec<PathBuf>, kept_max: usize) -> Self {
         Self {
-            roots,
+            roots: roots.into_iter().map(Root::new).collect(),
             table: RwLock::default(),
             lingering: Mutex::default(),
             lingering_until: AtomicU64::new(u64::MAX),
@@ -175,7 +186,26 @@ impl Files {
 
     /// The root of a data directory.
     pub(super) fn root(&self, dir: u16) -> io::Result<&Path> {
-        let root = self.roots.get(usize::from(dir)).map(PathBuf::as_path);
+        Ok(&self.known(dir)?.path)
+    }
+
+    /// Fails when the data directory is gone, or another one has its name.
+    pub(super) fn still_there(&self, dir: u16) -> io::Result<()> {
+        let root = self.known(dir)?;
+        if root.known.is_some() && root.known == identity(&root.path) {
+            return Ok(());
+        }
+        let path = root.path.display();
+        Err(io::Error::other(format!("the data directory {path} is no longer there")))
+    }
+
+    /// What was looked for in a data directory and not found is not there.
+    pub(super) fn absent<T: Default>(&self, dir: u16) -> io::Result<T> {
+        self.still_there(dir).map(|()| T::default())
+    }
+
+    fn known(&self, dir: u16) -> io::Result<&Root> {
+        let root = self.roots.get(usize::from(dir));
         root.ok_or_else(|| io::Error::other(format!("there is no data directory {dir}")))
     }
 
@@ -229,7 +259,7 @@ impl Files {
         }
         match self.open_placed(slot) {
             Ok(opened) => Ok(Some(self.keep(slot, &mut file, opened))),
-            Err(why) if why.kind() == io::ErrorKind::NotFound => Ok(None),
+            Err(why) if why.kind() == io::ErrorKind::NotFound => self.absent(slot.dir),
             Err(why) => Err(why),
         }
     }
@@ -239,6 +269,7 @@ impl Files {
         if let Some(file) = self.existing(slot)? {
             return Ok(file);
         }
+        self.still_there(slot.dir)?;
         let mut file = lock(&slot.file);
         let path = self.locate(slot.dir, &slot.path())?;
         let open =
@@ -354,6 +385,18 @@ impl Files {
         let open = |slot: &&Arc<Slot>| lock(&slot.file).is_some();
         self.table.read().expect("no panic under the lock").values().filter(open).count()
     }
+}
+
+impl Root {
+    fn new(path: PathBuf) -> Self {
+        Self { known: identity(&path), path }
+    }
+}
+
+/// Device and inode.
+fn identity(path: &Path) -> Option<(u64, u64)> {
+    let metadata = std::fs::metadata(path).ok()?;
+    Some((metadata.dev(), metadata.ino()))
 }
 
 impl Slot {

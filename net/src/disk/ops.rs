@@ -11,6 +11,8 @@ use bytes::Bytes;
 use dohle_core::disk::{DirEntry, DiskOp, FilePath, IoDone, IoError, IoOk, Stamp, What};
 use dohle_core::log::locate::{LocatePlan, ReadAt, locate};
 use dohle_wire::id::Timestamp;
+use rustix::fs::FallocateFlags;
+use rustix::io::Errno;
 
 use super::files::{Files, Slot, is_shortage};
 use super::order::{Footprint, Manner};
@@ -38,9 +40,10 @@ impl Touches for Job {
             paths: [Some(Arc::clone(&path.path)), None],
         };
         match &self.op {
-            DiskOp::Write { .. } | DiskOp::Read { .. } | DiskOp::Locate { .. } => {
-                self.slot_footprint(Manner::Content)
-            }
+            DiskOp::Write { .. }
+            | DiskOp::Reserve { .. }
+            | DiskOp::Read { .. }
+            | DiskOp::Locate { .. } => self.slot_footprint(Manner::Content),
             DiskOp::Sync { .. } => self.slot_footprint(Manner::Sync),
             DiskOp::Truncate { .. } => self.slot_footprint(Manner::Alone),
             DiskOp::Get { path, .. } | DiskOp::Put { path, .. } => of(Manner::Alone, path),
@@ -130,6 +133,10 @@ fn perform(
             let slot = slot?;
             done(sync(files, slot), &slot.path())
         }
+        DiskOp::Reserve { len, .. } => {
+            let slot = slot?;
+            done(reserve(files, slot, *len), &slot.path())
+        }
         DiskOp::Truncate { len, .. } => {
             let slot = slot?;
             done(truncate(files, slot, *len), &slot.path())
@@ -178,7 +185,7 @@ fn write(files: &Files, slot: &Arc<Slot>, position: u64, data: &[Bytes]) -> io::
         let mut written = match rustix::io::pwritev(&*file, &slices, at) {
             Ok(0) => return Err(io::ErrorKind::WriteZero.into()),
             Ok(count) => count,
-            Err(rustix::io::Errno::INTR) => continue,
+            Err(Errno::INTR) => continue,
             Err(why) => return Err(why.into()),
         };
         at += written as u64;
@@ -196,6 +203,15 @@ fn write(files: &Files, slot: &Arc<Slot>, position: u64, data: &[Bytes]) -> io::
     Ok(())
 }
 
+fn reserve(files: &Files, slot: &Arc<Slot>, len: u64) -> io::Result<()> {
+    let Some(file) = files.existing(slot)? else { return Ok(()) };
+    match rustix::fs::fallocate(&*file, FallocateFlags::KEEP_SIZE, 0, len) {
+        // Not every file system can, not every one has the space: records are written all the same.
+        Err(Errno::NOSPC | Errno::DQUOT | Errno::OPNOTSUPP | Errno::NOSYS | Errno::FBIG) => Ok(()),
+        other => Ok(other?),
+    }
+}
+
 fn sync(files: &Files, slot: &Arc<Slot>) -> io::Result<()> {
     let Some(file) = files.existing(slot)? else { return Ok(()) };
     file.sync_data()?;
@@ -210,7 +226,8 @@ fn truncate(files: &Files, slot: &Arc<Slot>, len: u64) -> io::Result<()> {
     let Some(file) = files.existing(slot)? else {
         return if len == 0 { Ok(()) } else { Err(io::ErrorKind::NotFound.into()) };
     };
-    if file.metadata()?.len() > len {
+    // Also where it ends there already: what is reserved past its end goes.
+    if file.metadata()?.len() >= len {
         file.set_len(len)?;
     }
     file.sync_all()
@@ -246,12 +263,13 @@ fn read_at(file: &File, position: u64, len: u32) -> io::Result<Bytes> {
 fn get(files: &Files, path: &FilePath) -> io::Result<Option<Bytes>> {
     match std::fs::read(files.path(path)?) {
         Ok(content) => Ok(Some(content.into())),
-        Err(why) if why.kind() == io::ErrorKind::NotFound => Ok(None),
+        Err(why) if why.kind() == io::ErrorKind::NotFound => files.absent(path.dir),
         Err(why) => Err(why),
     }
 }
 
 fn put(files: &Files, at: &FilePath, data: &[u8], durable: bool) -> io::Result<()> {
+    files.still_there(at.dir)?;
     let path = files.path(at)?;
     let Some(name) = path.file_name() else { return Err(io::ErrorKind::InvalidInput.into()) };
     let mut temporary = name.to_owned();
@@ -283,7 +301,7 @@ fn remove(files: &Files, at: &FilePath) -> io::Result<()> {
         Err(why) => Err(why),
     };
     match removed {
-        Err(why) if why.kind() == io::ErrorKind::NotFound => Ok(()),
+        Err(why) if why.kind() == io::ErrorKind::NotFound => files.absent(at.dir),
         other => other,
     }
 }
@@ -301,7 +319,7 @@ fn rename(files: &Files, from: &FilePath, to: &FilePath, birth: u64) -> io::Resu
             make_folder_of(&target).and_then(|()| std::fs::rename(&source, &target))
         }
         // A log without records has no folder; there is nothing to move out of the way.
-        Err(why) if why.kind() == io::ErrorKind::NotFound => Ok(()),
+        Err(why) if why.kind() == io::ErrorKind::NotFound => files.absent(from.dir),
         other => other,
     };
     files.rename_ended(from.dir, &to.path, renamed.is_ok());
@@ -313,7 +331,7 @@ fn rename(files: &Files, from: &FilePath, to: &FilePath, birth: u64) -> io::Resu
 fn list(files: &Files, at: &FilePath) -> io::Result<Option<Vec<DirEntry>>> {
     let entries = match std::fs::read_dir(files.path(at)?) {
         Ok(entries) => entries,
-        Err(why) if why.kind() == io::ErrorKind::NotFound => return Ok(None),
+        Err(why) if why.kind() == io::ErrorKind::NotFound => return files.absent(at.dir),
         Err(why) => return Err(why),
     };
     let mut listing = Vec::new();

@@ -567,3 +567,64 @@ fn a_position_is_found_by_the_indexes() {
         }
     }
 }
+
+#[test]
+fn reserved_space_is_no_content_and_goes_when_the_file_is_cut() {
+    use std::os::unix::fs::MetadataExt;
+    let mut bench = Bench::new();
+    let file = bench.open(1, "t-0/0.log");
+    let absent = DiskOp::Reserve { id: bench.id(), file, len: 1 << 20 };
+    assert_eq!(bench.run(absent), Ok(IoOk::Done), "there is nothing to reserve it for");
+    let write = bench.write(file, 0, "abc");
+    bench.run(write).expect("written");
+    let path = bench.folder.path().join("t-0/0.log");
+    let size = || {
+        let metadata = std::fs::metadata(&path).expect("it is there");
+        (metadata.len(), metadata.blocks() * 512)
+    };
+    for (len, reserved) in [(1 << 20, 1 << 20), (1 << 60, 1 << 20)] {
+        let reserve = DiskOp::Reserve { id: bench.id(), file, len };
+        assert_eq!(bench.run(reserve), Ok(IoOk::Done), "what is not to be had is done without");
+        assert!(size().0 == 3 && size().1 >= reserved, "{:?}", size());
+    }
+    let truncate = DiskOp::Truncate { id: bench.id(), file, len: 3 };
+    bench.run(truncate).expect("cut");
+    assert!(size().0 == 3 && size().1 < 1 << 16, "{:?}", size());
+}
+
+#[test]
+fn a_directory_that_has_the_name_of_another_is_not_taken_for_it() {
+    let mut bench = Bench::new();
+    let open = bench.open(1, "t-0/0.log");
+    let write = bench.write(open, 0, "abc");
+    assert_eq!(bench.run(write), Ok(IoOk::Done));
+    let place = bench.folder.path().to_owned();
+    let away = place.with_extension("away");
+    std::fs::rename(&place, &away).expect("moved");
+    for there in [false, true] {
+        if there {
+            std::fs::create_dir(&place).expect("made");
+        }
+        let write = bench.write(open, 3, "def");
+        assert_eq!(bench.run(write), Ok(IoOk::Done), "what is open is what it was");
+        let fresh = bench.open(2, "t-0/3.log");
+        let ops = [
+            bench.write(fresh, 0, "x"),
+            DiskOp::Sync { id: bench.id(), file: fresh },
+            DiskOp::Get { id: bench.id(), path: at("t-0/log-start") },
+            DiskOp::Put { id: bench.id(), path: at("x"), data: bytes("x"), durable: true },
+            DiskOp::Remove { id: bench.id(), path: at("t-0") },
+            DiskOp::Rename { id: bench.id(), from: at("t-0"), to: at("t-0-delete") },
+            DiskOp::List { id: bench.id(), path: at("t-0") },
+        ];
+        for op in ops {
+            let shown = format!("{op:?}");
+            match bench.run(op) {
+                Err(IoError::Failed(why)) => assert!(why.contains("no longer there"), "{why}"),
+                other => panic!("{shown}: {other:?}"),
+            }
+        }
+    }
+    assert_eq!(std::fs::read_dir(&place).expect("there").count(), 0, "nothing was made in it");
+    std::fs::remove_dir_all(away).expect("removed");
+}

@@ -100,6 +100,7 @@ impl UnitDisk {
         let file = match &op {
             DiskOp::Write { file, .. }
             | DiskOp::Sync { file, .. }
+            | DiskOp::Reserve { file, .. }
             | DiskOp::Truncate { file, .. }
             | DiskOp::Read { file, .. } => Some(*file),
             DiskOp::Locate { plan, .. } => Some(plan.file),

@@ -90,6 +90,7 @@ impl SimDisk {
             DiskOp::Open { .. }
             | DiskOp::Close { .. }
             | DiskOp::Sync { .. }
+            | DiskOp::Reserve { .. }
             | DiskOp::Truncate { .. }
             | DiskOp::Read { .. }
             | DiskOp::Get { .. }

@@ -211,6 +211,7 @@ impl SimDisk {
             | DiskOp::Stat { .. }
             | DiskOp::Locate { .. } => choices.heavy(Stream::Disk, "cached", self.speed.cached),
             DiskOp::Sync { .. }
+            | DiskOp::Reserve { .. }
             | DiskOp::Truncate { .. }
             | DiskOp::Put { .. }
             | DiskOp::Remove { .. }
@@ -230,6 +231,7 @@ impl SimDisk {
             DiskOp::Close { file }
             | DiskOp::Write { file, .. }
             | DiskOp::Sync { file, .. }
+            | DiskOp::Reserve { file, .. }
             | DiskOp::Truncate { file, .. }
             | DiskOp::Read { file, .. } => [Some(self.opened(*file).path.clone()), None],
             DiskOp::Stat { .. } => [None, None],
@@ -311,7 +313,7 @@ impl SimDisk {
 
     fn execute(&mut self, op: &DiskOp, now: Timestamp) -> Result<IoOk, IoError> {
         match op {
-            DiskOp::Open { .. } | DiskOp::Close { .. } => Ok(IoOk::Done),
+            DiskOp::Open { .. } | DiskOp::Close { .. } | DiskOp::Reserve { .. } => Ok(IoOk::Done),
             DiskOp::Write { file, position, data, .. } => {
                 let inode = self.inode_for_write(*file);
                 let whole = match &data[..] {

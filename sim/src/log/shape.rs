@@ -110,6 +110,7 @@ impl LogSwarm {
             index_interval: self.index_interval,
             flush_messages: if self.fsync { 1 } else { i64::MAX },
             flush_ms: self.flush_ms.unwrap_or(i64::MAX),
+            preallocate: self.index_interval == 0,
             ..LogSettings::from_topic(&TopicConfig::default(), mutants)
         }
     }

@@ -410,6 +410,7 @@ pub(super) fn changes(op: &DiskOp) -> bool {
         DiskOp::Write { .. }
             | DiskOp::Put { .. }
             | DiskOp::Remove { .. }
+            | DiskOp::Reserve { .. }
             | DiskOp::Truncate { .. }
             | DiskOp::Rename { .. }
     )

@@ -139,3 +139,23 @@ fn a_damaged_one_is_left_alone() {
     assert!(why.contains("damaged"), "{why}");
     assert_eq!(world.disk.files, files);
 }
+
+/// Kafka lengthens a segment to its full size when `preallocate` says so; a crash leaves the rest.
+#[test]
+fn zeros_behind_the_records_are_no_damage() {
+    let mut world = World::new(settings());
+    world.append(1, None, 3);
+    world.append(2, None, 3);
+    world.flush();
+    world.take_checkpoint();
+    let (path, segment) =
+        world.disk.files.iter_mut().find(|(path, _)| path.path.ends_with(".log")).expect("one");
+    let (path, len) = (path.clone(), segment.len());
+    segment.resize(2_000, 0);
+    world.kill();
+    assert_eq!(world.log.end(), Offset(6));
+    assert_eq!(world.disk.files[&path].len(), len, "cut where the records end");
+    world.append(3, None, 1);
+    world.close();
+    world.reopen();
+}
