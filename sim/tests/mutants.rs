@@ -74,6 +74,20 @@ found! {
     a_start_that_counts_too_soon: DeletedAtOnce,
     damage_in_what_is_deleted: DeletedHasToBeSound,
     an_epoch_that_the_log_contradicts: EpochsNotCorrected,
+    a_short_read_taken_for_the_end: ShortReadIsEnd,
+    a_log_cut_for_a_wrong_read: DamageCutOnSight,
+    batches_in_any_order: OffsetsNotChecked,
+    a_log_cut_where_it_was_durable: DamageCutAnywhere,
+    a_start_that_decayed: StartBelieved,
+    a_snapshot_that_decayed: SnapshotBelieved,
+    aborts_that_are_not_replayed: AbortedNotReplayed,
+    aborts_of_what_was_cut: AbortedOutliveTruncation,
+    a_compaction_thrown_away: SwapThrownAway,
+    a_compaction_that_was_not_complete: SwapNotComplete,
+    a_search_in_what_is_being_written: SettledTooSoon,
+    a_damaged_file_of_aborts: AbortedFileIgnored,
+    a_log_opened_anew_as_written: ReopenedAsWritten,
+    a_log_that_waits_for_space_for_ever: StarvedForgotten,
 }
 
 mod from_outside {

@@ -219,7 +219,7 @@ impl Log {
 
     /// A leader of `epoch` writes from the end of the log on.
     pub fn begin_epoch<E: From<DiskOp>>(&mut self, epoch: LeaderEpoch, fx: &mut Fx<E>) {
-        if self.epochs.begin(epoch, self.end) && self.store.on_disk {
+        if self.epochs.begin(epoch, self.end) && self.store.has_folder() {
             self.store.put_epochs(&self.epochs, fx);
         }
     }

@@ -120,6 +120,8 @@ pub struct Recovery {
     epochs_anew: bool,
     /// The folder itself says where the log starts.
     says_start: bool,
+    /// It says another offset.
+    start_anew: bool,
     /// The folder itself says that older checkpoints are not to be believed.
     bounded: bool,
     producers: ProducerTable,
@@ -190,6 +192,7 @@ impl Recovery {
             epochs_starved: false,
             epochs_anew: false,
             says_start: false,
+            start_anew: false,
             bounded: false,
             producers: ProducerTable::default(),
             aborted: TxnIndex::default(),
@@ -528,6 +531,7 @@ impl Recovery {
         let moved = moved.unwrap_or(Offset(0));
         let mutants = self.plan.settings.mutants;
         let said = text.map(|text| parse_offset(text, LOG_START, mutants)).transpose()?;
+        self.start_anew = said.is_some_and(|said| said < moved);
         let said = said.map(|said| said.max(moved));
         // The checkpoint of the directory goes by name and may be of an earlier topic: it counts
         // only where the log itself does not say (a folder that Kafka made).

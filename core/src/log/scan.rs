@@ -58,6 +58,12 @@ impl Scan {
         }
     }
 
+    /// Where it ends, at the latest.
+    #[must_use]
+    pub fn end(&self) -> u64 {
+        self.end
+    }
+
     /// One past the last offset found, or where the walk began.
     #[must_use]
     pub fn next_offset(&self) -> Offset {

@@ -72,6 +72,11 @@ impl Store {
         }
     }
 
+    /// There is a folder, though a loss of power may have taken the file that says whose it is.
+    pub(super) fn has_folder(&self) -> bool {
+        self.on_disk || self.epochs_on_disk
+    }
+
     pub(super) fn id(&self, what: What, end: i64) -> IoId {
         super::io_id(self.owner, self.generation, what, end)
     }

@@ -107,7 +107,7 @@ impl Log {
         let conflict = self.epochs.latest_start().is_some_and(|start| start >= self.end);
         if conflict && !self.settings.mutants.has(Mutant::EpochsOutliveTruncation) {
             self.epochs.cut_end(self.end);
-            if self.store.on_disk {
+            if self.store.has_folder() {
                 self.store.put_epochs(&self.epochs, fx);
             }
         }

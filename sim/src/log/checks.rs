@@ -50,7 +50,7 @@ impl LogWorld {
                     true => Ok(()),
                     false => model.aborted(log).map_err(|text| ("T3", text)),
                 };
-                let producers = || model.producers(log, opened).map_err(|text| ("P4", text));
+                let mut producers = || model.producers(log, opened).map_err(|text| ("P4", text));
                 epochs.and(aborted).and_then(|()| producers())
             }
             _ => Ok(()),

@@ -32,7 +32,7 @@ pub(super) struct Expects {
     pub(super) floor: i64,
     /// What lies past that may be gone, although it was acknowledged.
     lossy: bool,
-    crashed: bool,
+    pub(super) crashed: bool,
     /// What lies past the floor was damaged.
     pub(super) damaged: bool,
 }

@@ -188,19 +188,24 @@ impl Model {
         if a != b || (exact && held != expected) {
             return Err(format!("epochs {cached:?}, expected {expected:?}"));
         }
-        if start == end {
-            self.epochs = held;
-        } else if crashed {
-            self.epochs.retain(|(_, at)| *at < end);
-            for (epoch, at) in &mut self.epochs {
-                let found = held.iter().find(|(other, from)| other == epoch && *from > start);
-                *at = found.map_or(*at, |(_, from)| *from);
-            }
-            for (epoch, at) in held.into_iter().filter(|(_, at)| *at >= end) {
-                self.begin_epoch(epoch, at);
-            }
+        if start == end || crashed {
+            self.adopt_epochs(held);
         }
         Ok(())
+    }
+
+    /// The log may have forgotten epochs in which nothing was written. A crash may take its start
+    /// back, and then those count that came before.
+    fn adopt_epochs(&mut self, mut held: Vec<(i32, i64)>) {
+        if let Some((epoch, at)) = held.first_mut() {
+            let known = self.epochs.iter().find(|(known, _)| known == epoch);
+            *at = known.map_or(*at, |(_, from)| (*at).min(*from));
+            self.epochs.retain(|(known, _)| known < epoch);
+            self.epochs.append(&mut held);
+        } else {
+            let end = self.end();
+            self.epochs.retain(|(_, at)| *at < end);
+        }
     }
 
     /// Epochs and the first batch at or past where each began: between the two there is nothing.

@@ -1,9 +1,13 @@
 //! The scan of a recovery: reading segments, cutting what is torn, rebuilding what follows.
 
+use std::ops::Range;
+
 use dohle_wire::record::RawBatch;
 
 use super::*;
 use crate::log::index::OffsetEntry;
+use crate::log::offset_file;
+use crate::log::store::START;
 use crate::log::tail::{Tail, TailBatch};
 
 /// So many gaps are looked at twice.
@@ -16,19 +20,19 @@ impl Recovery {
         position: u64,
         fx: &mut Fx<E>,
     ) -> Result<(), String> {
-        self.scan_from(at, position, fx)
+        self.scan_from(at, position..self.segments[at].size, fx)
     }
 
     fn scan_from<E: From<DiskOp>>(
         &mut self,
         at: usize,
-        position: u64,
+        range: Range<u64>,
         fx: &mut Fx<E>,
     ) -> Result<(), String> {
         let (segment, mutants) = (&self.segments[at], self.plan.settings.mutants);
         let verify = !self.plan.clean && !mutants.has(Mutant::NoTornTailCheck);
-        let known = if position > 0 { self.end } else { segment.base };
-        let scan = Scan::new(position, segment.size, known.max(segment.base), verify)
+        let known = if range.start > 0 { self.end } else { segment.base };
+        let scan = Scan::new(range.start, range.end, known.max(segment.base), verify)
             .ordered(!mutants.has(Mutant::OffsetsNotChecked));
         self.go_on(at, scan, fx)
     }
@@ -53,13 +57,13 @@ impl Recovery {
         loop {
             match scan.advance() {
                 Scanned::Batch(batch, position) if self.is_astray(at, &batch.header, position) => {
-                    return self.on_damaged(at, position, "an index leads astray", fx);
+                    return self.on_damaged(at, position..scan.end(), "an index leads astray", fx);
                 }
                 Scanned::Batch(batch, position)
                     if self.is_doubtful(at, &batch.header, position) =>
                 {
                     self.gaps_doubted += 1;
-                    return self.read_again(at, position, fx);
+                    return self.read_again(at, position..scan.end(), fx);
                 }
                 Scanned::Batch(batch, position) => self.take(at, &batch, position),
                 Scanned::Need { position, len } => {
@@ -69,7 +73,7 @@ impl Recovery {
                     return Ok(());
                 }
                 Scanned::Damaged { position, why } => {
-                    return self.on_damaged(at, position, &why, fx);
+                    return self.on_damaged(at, position..scan.end(), &why, fx);
                 }
                 Scanned::End => return self.on_segment_end(at, scan.next_offset(), fx),
             }
@@ -80,10 +84,11 @@ impl Recovery {
     fn on_damaged<E: From<DiskOp>>(
         &mut self,
         at: usize,
-        position: u64,
+        range: Range<u64>,
         why: &str,
         fx: &mut Fx<E>,
     ) -> Result<(), String> {
+        let position = range.start;
         let segment = &mut self.segments[at];
         let led = segment.indexes.offsets.last().is_some_and(|e| u64::from(e.position) == position);
         if self.plan.clean && led {
@@ -91,8 +96,8 @@ impl Recovery {
             return self.scan_segment(at, 0, fx);
         }
         let hasty = self.plan.settings.mutants.has(Mutant::DamageCutOnSight);
-        if self.doubted != Some((at, position)) && position < segment.size && !hasty {
-            return self.read_again(at, position, fx);
+        if self.doubted != Some((at, position)) && !hasty {
+            return self.read_again(at, range, fx);
         }
         self.cut(at, position, why, fx)
     }
@@ -110,11 +115,11 @@ impl Recovery {
     fn read_again<E: From<DiskOp>>(
         &mut self,
         at: usize,
-        position: u64,
+        range: Range<u64>,
         fx: &mut Fx<E>,
     ) -> Result<(), String> {
-        self.doubted = Some((at, position));
-        self.scan_from(at, position, fx)
+        self.doubted = Some((at, range.start));
+        self.scan_from(at, range, fx)
     }
 
     /// Whether the index entry that led here is about another batch.
@@ -293,6 +298,8 @@ impl Recovery {
         if what == EPOCHS {
             self.epochs_saved = None;
             self.epochs_starved = true;
+        } else if what == START {
+            self.says_start = false;
         } else if let Ok(at) = self.segments.binary_search_by_key(&what, |segment| segment.base.0) {
             self.segments[at].unsealed = 1;
             self.segments[at].starved = true;
@@ -312,6 +319,12 @@ impl Recovery {
         self.step = Step::Seal;
         if self.end < self.plan.log_start.unwrap_or(Offset(0)) {
             self.start_over(fx);
+        }
+        if self.start_anew {
+            // Records that come from here on must not be behind a gap when the epochs are lost.
+            let path = self.plan.folder.join(LOG_START);
+            let data = offset_file::encode(self.plan.log_start.unwrap_or(Offset(0)));
+            self.ask_about(START, fx, |id| DiskOp::Put { id, path, data, durable: true });
         }
         self.put_indexes(fx);
         self.put_aborted(fx);

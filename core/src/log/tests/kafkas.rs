@@ -78,6 +78,17 @@ fn a_start_that_kafka_moved_is_the_start() {
     }
 }
 
+/// Epochs tell of a start that Kafka moved; should they be lost, the folder itself has to tell.
+#[test]
+fn a_start_that_was_moved_is_written_down() {
+    let mut world = segments_of_two(10);
+    world.put_text("leader-epoch-checkpoint", "0\n1\n3 5\n");
+    assert_eq!(world.found(None, Some(5)), (5, 10));
+    assert_eq!(world.disk.files[&FilePath::new(0, KEPT)], offset_file::encode(Offset(5)));
+    world.remove("leader-epoch-checkpoint");
+    assert_eq!(world.found(None, None), (5, 10));
+}
+
 #[test]
 fn a_folder_that_kafka_made_says_where_it_starts_once_it_is_written_to() {
     let mut world = segments_of_two(4);

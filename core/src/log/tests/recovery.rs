@@ -149,3 +149,14 @@ fn nothing_is_cut_for_bytes_that_came_wrong_once() {
     }
     assert!(misread > 30, "{misread} reads were wrong");
 }
+
+#[test]
+fn an_epoch_is_written_down_though_the_folder_does_not_say_whose_it_is() {
+    let mut world = filled();
+    let (mut fx, path) = (Fx::new(), FilePath::new(0, "t-0/partition.metadata"));
+    assert!(world.disk.files.remove(&path).is_some());
+    world.kill();
+    world.log.begin_epoch(LeaderEpoch(7), &mut fx);
+    world.run(&mut fx);
+    assert!(world.bytes_of(LEADER_EPOCHS).ends_with(b"7 60\n"));
+}
