@@ -186,14 +186,21 @@ impl SimDisk {
         free
     }
 
+    /// Whether the next sync goes wrong.
+    #[must_use]
+    pub fn waits_for_a_sync(&self) -> bool {
+        self.flaws.write.is_some()
+    }
+
     /// Nothing strikes any more.
     pub fn disarm(&mut self) {
         (self.flaws.read, self.flaws.write) = (None, None);
     }
 
-    /// Reads are right for now, if not whole. The flaw that waited.
-    pub fn spare_reads(&mut self) -> Option<(Flaw, u64)> {
-        self.flaws.read.take_if(|(flaw, _)| *flaw != Flaw::ShortRead)
+    /// Nothing worse than a short read strikes for now. The flaws that waited.
+    pub fn spare(&mut self) -> impl Iterator<Item = (Flaw, u64)> + use<> {
+        let read = self.flaws.read.take_if(|(flaw, _)| *flaw != Flaw::ShortRead);
+        read.into_iter().chain(self.flaws.write.take())
     }
 
     /// Their flaws.
@@ -333,10 +340,7 @@ impl Tree {
     fn heal(&mut self, folder: &FilePath) {
         let inside = |path: &FilePath| super::tree::is_within(path, folder);
         for file in self.files.values_mut().filter(|f| f.path.as_ref().is_some_and(inside)) {
-            for scar in std::mem::take(&mut file.scars) {
-                patch(&mut file.live, &scar);
-                patch(&mut file.durable, &scar);
-            }
+            file.heal();
         }
     }
 }
@@ -347,6 +351,25 @@ fn patch(content: &mut Vec<u8>, scar: &Scar) {
 }
 
 impl File {
+    /// If records were cut in the middle of what is wrong, the last ones are not whole.
+    fn heal(&mut self) {
+        let scars = std::mem::take(&mut self.scars);
+        for scar in &scars {
+            patch(&mut self.live, scar);
+            patch(&mut self.durable, scar);
+        }
+        let framed = self.path.as_ref().is_some_and(|path| path.path.ends_with(".log"));
+        let last = frames(&self.durable).last().copied();
+        if let Some((at, len)) = last.filter(|_| framed && !scars.is_empty())
+            && at + len > self.durable.len()
+            && self.live.len() == self.durable.len()
+        {
+            self.durable.truncate(at);
+            self.live.truncate(at);
+            self.pending.clear();
+        }
+    }
+
     fn wound(&mut self, at: u64, bytes: &[u8], flaw: Flaw) -> bool {
         let room = (self.durable.len() as u64).saturating_sub(at).min(bytes.len() as u64);
         let upto = at + room;

@@ -118,7 +118,7 @@ impl LogWorld {
         }
     }
 
-    fn flush(&mut self) {
+    pub(super) fn flush(&mut self) {
         let mut fx = Fx::new();
         if let Phase::Serving(log) = &mut self.phase {
             log.flush(&mut fx);

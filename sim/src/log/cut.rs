@@ -71,7 +71,7 @@ impl LogWorld {
         if !self.wounds().is_empty() {
             self.heal();
         }
-        if let Some((flaw, salt)) = self.disk.spare_reads() {
+        for (flaw, salt) in self.disk.spare() {
             self.flaws.push_back((self.acts + 20, flaw, salt));
         }
         self.generation += 1;

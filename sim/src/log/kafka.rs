@@ -20,6 +20,11 @@ impl LogWorld {
         if !after_crash || !self.kernel.choices.chance(Stream::Faults, "compaction", 300_000) {
             return;
         }
+        // One that was not finished is, before the next one begins.
+        let names = self.disk.tree().names(&folder(), false);
+        if names.iter().any(|name| name.ends_with(".swap") || name.ends_with(".cleaned")) {
+            return;
+        }
         let bases = self.whole_segments();
         if bases.len() < 3 {
             return;

@@ -43,7 +43,7 @@ use self::read::Wish;
 pub use self::shape::{LogSwarm, Mix};
 use crate::choice::{Choices, Stream};
 use crate::clock::{Clock, MS, SEC, US};
-use crate::disk::{Sickness, SimDisk};
+use crate::disk::{Scar, Sickness, SimDisk};
 use crate::fault::{Fault, Nemesis};
 use crate::kernel::Kernel;
 use crate::oracle::Violation;
@@ -161,6 +161,8 @@ pub struct LogWorld {
     unsure_aborted: bool,
     reopening: bool,
     search: Option<scrub::Search>,
+    /// What was wrong already when sums were made.
+    sealed_scars: Vec<(FilePath, Scar)>,
     tally: Tally,
     reads: BTreeMap<i64, Wish>,
     tokens: i64,
@@ -220,6 +222,7 @@ impl LogWorld {
             unsure_aborted: false,
             reopening: false,
             search: None,
+            sealed_scars: Vec::new(),
             tally: Tally::default(),
             reads: BTreeMap::new(),
             tokens: 0,
@@ -413,7 +416,10 @@ impl LogWorld {
             ("fooled", (0, tally.fooled)),
             ("unread", (0, tally.unread)),
             ("bad_crc", (0, tally.bad_crc)),
-            ("searched", (wanted(swarm.mix.searches > 0, 1), tally.searched)),
+            (
+                "searched",
+                (wanted(swarm.mix.searches > 0 && swarm.segment_bytes <= 2_000, 1), tally.searched),
+            ),
             ("sealed", (0, tally.sealed)),
             ("damage_told", (0, tally.damage_told)),
             ("reopened", (0, tally.reopened)),

@@ -185,7 +185,7 @@ impl Model {
         let (a, b) = (self.written_in(&expected, end), self.written_in(&held, end));
         // An empty log may know which epoch was the last.
         let exact = !crashed && start < end;
-        if a != b || (exact && held != expected) {
+        if a != b || (exact && !alike(&held, &expected)) {
             return Err(format!("epochs {cached:?}, expected {expected:?}"));
         }
         if start == end || crashed {
@@ -243,30 +243,33 @@ impl Model {
     }
 
     /// T3: which transactions were aborted is a fold over the log. Those that began before the log
-    /// start need not be known.
+    /// start need not be known, nor what lay below it of the others.
     pub(super) fn aborted(&self, log: &Log) -> Result<(), String> {
         let mut open: BTreeMap<i64, i64> = BTreeMap::new();
-        let mut expected = Vec::new();
+        let mut all: BTreeMap<i64, (i64, i64)> = BTreeMap::new();
         for header in &self.batches {
             let (producer, base) = (header.producer_id.0, header.base_offset.0);
-            match (header.is_control(), header.is_transactional()) {
-                (true, _) => {
-                    let first = open.remove(&producer).filter(|_| self.aborts.contains(&base));
-                    expected.extend(first.map(|first| (producer, first, base)));
-                }
-                (false, true) => {
-                    open.entry(producer).or_insert(base);
-                }
-                (false, false) => {}
+            if header.is_control() {
+                let first = open.remove(&producer).filter(|_| self.aborts.contains(&base));
+                all.extend(first.map(|first| (base, (producer, first))));
+            } else if header.is_transactional() {
+                open.entry(producer).or_insert(base);
             }
         }
-        let held = log.aborted().iter().map(|a| (a.producer.0, a.first.0, a.marker.0));
-        let kept = |(_, first, _): &(i64, i64, i64)| *first >= self.start;
-        let held: Vec<_> = held.filter(kept).collect();
-        expected.retain(kept);
-        match held == expected {
-            true => Ok(()),
-            false => Err(format!("aborted are {held:?}, expected {expected:?}")),
+        let held: BTreeMap<i64, (i64, i64)> =
+            log.aborted().iter().map(|a| (a.marker.0, (a.producer.0, a.first.0))).collect();
+        let missing = all.iter().find(|(marker, (_, first))| {
+            *first >= self.start && held.get(marker) != all.get(marker)
+        });
+        let wrong = held.iter().find(|(marker, (producer, first))| {
+            all.get(marker).is_none_or(|(other, from)| other != producer || from > first)
+        });
+        match missing.or(wrong) {
+            None => Ok(()),
+            Some((marker, found)) => {
+                let (held, expected) = (held.get(marker), all.get(marker));
+                Err(format!("{found:?} by {marker}: {held:?}, expected {expected:?}"))
+            }
         }
     }
 
@@ -291,6 +294,12 @@ impl Model {
 fn from_start(epochs: &[(i32, i64)], start: i64) -> Vec<(i32, i64)> {
     let first = epochs.iter().rposition(|(_, at)| *at <= start).unwrap_or(0);
     epochs[first..].iter().map(|(epoch, at)| (*epoch, start.max(*at))).collect()
+}
+
+/// Whether epochs are the same. An empty log may have forgotten when its first one began.
+fn alike(held: &[(i32, i64)], expected: &[(i32, i64)]) -> bool {
+    let first = |epochs: &[(i32, i64)]| epochs.first().map(|(epoch, _)| *epoch);
+    first(held) == first(expected) && held.get(1..) == expected.get(1..)
 }
 
 /// What is known of batches with a record at or past `start`.

@@ -47,7 +47,7 @@ impl LogWorld {
         let Phase::Serving(log) = &self.phase else { return };
         let settled = log.settled();
         if self.search.is_some() || settled.is_empty() {
-            return;
+            return self.flush();
         }
         let count = settled.len() as u64;
         let at = self.draw("search", count) as usize;
@@ -75,9 +75,10 @@ impl LogWorld {
     }
 
     pub(super) fn on_searched(&mut self, done: IoDone) -> Result<(), Violation> {
-        let Some(mut search) = self.search.take() else { return Ok(()) };
+        let this = |search: &mut Search| search.token == done.id.end;
+        let Some(mut search) = self.search.take_if(this) else { return Ok(()) };
         let mut fx = Fx::new();
-        let same = done.id.end == search.token && done.id.generation == self.generation;
+        let same = done.id.generation == self.generation;
         let Phase::Serving(log) = &self.phase else { return Ok(()) };
         let target = search.job.target().clone();
         let is_target = |at: usize| target.is(&log.segments()[at], log.segments()[at + 1].base);
@@ -107,6 +108,9 @@ impl LogWorld {
     ) -> Result<(), Violation> {
         self.tally.searched += 1;
         self.tally.sealed += u64::from(report.sealed);
+        if report.sealed {
+            self.seal_scars(target);
+        }
         let told = |kind: FileKind, scar: &Scar| {
             let upto = scar.at + scar.sound.len() as u64;
             let meets =
@@ -135,6 +139,15 @@ impl LogWorld {
             self.heal();
         }
         Ok(())
+    }
+
+    /// What decayed before sums were made of it is in them, where nothing else covers it.
+    fn seal_scars(&mut self, target: &Target) {
+        for kind in LOOKED_AT {
+            let path = path(target, kind);
+            let scars = self.disk.tree().scars(&path).iter().cloned();
+            self.sealed_scars.extend(scars.map(|scar| (path.clone(), scar)));
+        }
     }
 
     fn is_segment_harmed(&self, target: &Target) -> bool {
@@ -167,7 +180,11 @@ impl LogWorld {
                     FileKind::Snapshot => true,
                     _ => false,
                 };
-                if all || (crc && tree.scars(&path(target, kind)).len() == 1) {
+                let sealed = self
+                    .sealed_scars
+                    .iter()
+                    .any(|(at, known)| *at == path(target, kind) && known == scar);
+                if (all && !sealed) || (crc && tree.scars(&path(target, kind)).len() == 1) {
                     due.push((kind, scar.clone()));
                 }
             }
