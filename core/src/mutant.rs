@@ -110,11 +110,15 @@ pub enum Mutant {
     ReopenedAsWritten,
     /// A log that could not be opened while the disk was full never is (breaks LV1).
     StarvedForgotten,
+    /// Recovery keeps a batch that lies where it does not belong, and cuts off what does (breaks L7).
+    MisplacedBatchKept,
+    /// Recovery goes on behind records that are missing (breaks L1, L7).
+    GapBelieved,
 }
 
 impl Mutant {
     /// Every planted bug there is.
-    pub const ALL: [Self; 47] = [
+    pub const ALL: [Self; 49] = [
         Self::NoTornTailCheck,
         Self::NoSequenceCheck,
         Self::AckBeforeCompletion,
@@ -162,6 +166,8 @@ impl Mutant {
         Self::AbortedFileIgnored,
         Self::ReopenedAsWritten,
         Self::StarvedForgotten,
+        Self::MisplacedBatchKept,
+        Self::GapBelieved,
     ];
 
     /// The bug of that name.
@@ -221,6 +227,8 @@ impl Mutant {
             Self::AbortedFileIgnored => "aborted-file-ignored",
             Self::ReopenedAsWritten => "reopened-as-written",
             Self::StarvedForgotten => "starved-forgotten",
+            Self::MisplacedBatchKept => "misplaced-batch-kept",
+            Self::GapBelieved => "gap-believed",
         }
     }
 }

@@ -66,7 +66,9 @@ pub fn scenario(mutant: Mutant) -> Scenario {
         | SwapThrownAway
         | SwapNotComplete
         | SettledTooSoon
-        | ReopenedAsWritten => Scenario::Log,
+        | ReopenedAsWritten
+        | MisplacedBatchKept
+        | GapBelieved => Scenario::Log,
         _ => Scenario::Single,
     }
 }

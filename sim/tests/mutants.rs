@@ -88,6 +88,8 @@ found! {
     a_damaged_file_of_aborts: AbortedFileIgnored,
     a_log_opened_anew_as_written: ReopenedAsWritten,
     a_log_that_waits_for_space_for_ever: StarvedForgotten,
+    a_batch_that_does_not_belong_there: MisplacedBatchKept,
+    a_gap_that_is_believed: GapBelieved,
 }
 
 mod from_outside {

@@ -108,6 +108,12 @@ pub struct Recovery {
     /// What lies at this position of this segment was read once more.
     doubted: Option<(usize, u64)>,
     gaps_doubted: u32,
+    /// The latest batch that came after a gap: its segment and where it lies in that.
+    gapped: Option<(usize, u64, u64)>,
+    /// This batch, by its segment and position, is known not to belong there.
+    misplaced: Option<(Offset, u64)>,
+    /// The plan as it was given.
+    asked: Box<RecoveryPlan>,
     files: Files,
     epochs: EpochCache,
     /// What the file says; none if there is none that can be read.
@@ -179,12 +185,15 @@ impl Recovery {
     #[must_use]
     pub fn begin<E: From<DiskOp>>(plan: RecoveryPlan, fx: &mut Fx<E>) -> Self {
         let mut recovery = Self {
-            plan,
             step: Step::List,
             pending: 0,
             reading: None,
             doubted: None,
             gaps_doubted: 0,
+            gapped: None,
+            misplaced: None,
+            asked: Box::new(plan.clone()),
+            plan,
             files: Files::default(),
             epochs: EpochCache::default(),
             epochs_saved: None,

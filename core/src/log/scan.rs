@@ -34,6 +34,8 @@ pub enum Scanned {
         position: u64,
         /// What is wrong there.
         why: String,
+        /// There is a batch, with this offset, and it lies behind later ones.
+        behind: Option<Offset>,
     },
     /// The segment ends here, after a whole batch.
     End,
@@ -102,7 +104,9 @@ impl Scan {
             Err(error) => return self.damaged(error.to_string()),
         };
         if header.base_offset < self.next && self.ordered {
-            return self.damaged(format!("offset {} after {}", header.base_offset, self.next));
+            let why = format!("offset {} after {}", header.base_offset, self.next);
+            let behind = Some(header.base_offset);
+            return Scanned::Damaged { position: self.position, why, behind };
         }
         let len = header.total_len();
         if self.buffered() < len as u64 {
@@ -141,7 +145,7 @@ impl Scan {
     }
 
     fn damaged(&self, why: String) -> Scanned {
-        Scanned::Damaged { position: self.position, why }
+        Scanned::Damaged { position: self.position, why, behind: None }
     }
 
     fn buffered(&self) -> u64 {

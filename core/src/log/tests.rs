@@ -31,6 +31,7 @@ fn settings() -> LogSettings {
         index_interval: 100,
         flush_messages: i64::MAX,
         flush_ms: i64::MAX,
+        gaps: true,
         preallocate: false,
         mutants: Mutants::default(),
     }

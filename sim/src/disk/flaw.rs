@@ -284,8 +284,8 @@ impl Tree {
         self.wound(inode, write.at, &vec![0; write.bytes.len()], flaw)
     }
 
-    /// Where a write lands that misses its place: at another frame in the folder, further to the
-    /// front.
+    /// Where a write lands that misses its place: at another frame of its length in the folder,
+    /// further to the front.
     fn victim(&self, inode: Inode, write: &Change, salt: u64) -> Option<(Inode, u64)> {
         let folder = self.files.get(&inode)?.path.as_ref()?.path.rsplit_once('/')?.0.to_owned();
         let mut places = Vec::new();
@@ -295,7 +295,8 @@ impl Tree {
             if !beside || !self.is_framed(*other) {
                 continue;
             }
-            let starts = frames(&file.durable).into_iter().map(|(at, _)| at as u64);
+            let fits = |frame: &(usize, usize)| frame.1 == write.bytes.len();
+            let starts = frames(&file.durable).into_iter().filter(fits).map(|(at, _)| at as u64);
             let free = |at: &u64| {
                 let reaches = *at + write.bytes.len() as u64;
                 *other != inode || reaches <= write.at

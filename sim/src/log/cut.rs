@@ -19,6 +19,10 @@ impl LogWorld {
     }
 
     pub(super) fn cut_somewhere(&mut self) -> Result<(), Violation> {
+        // On a slow disk no search would ever come to its end.
+        if self.search.is_some() && self.draw("cut-searched", 8) > 0 {
+            return self.append();
+        }
         if self.role == Role::Leader {
             self.epoch += 1;
             self.role = Role::Follower;
@@ -37,7 +41,8 @@ impl LogWorld {
 
     pub(super) fn empty_somewhere(&mut self) -> Result<(), Violation> {
         // On a slow disk nothing would ever be acknowledged.
-        if self.acked <= self.model.start && self.draw("empty-fresh", 8) > 0 {
+        let fresh = self.acked <= self.model.start || self.search.is_some();
+        if fresh && self.draw("empty-fresh", 8) > 0 {
             return self.append();
         }
         self.epoch += 1;
@@ -76,7 +81,6 @@ impl LogWorld {
         }
         self.generation += 1;
         self.reads.clear();
-        self.drop_search();
         let (generation, mut fx) = (self.generation, Fx::new());
         let begun = match cut {
             Cut::End(to) => log.truncate_to(Offset(to), generation, &mut fx),
@@ -88,6 +92,7 @@ impl LogWorld {
             Truncating::Done(log) => Some(log),
             Truncating::Working(truncation) => {
                 self.phase = Phase::Cutting(truncation);
+                self.drop_search();
                 None
             }
         };

@@ -32,6 +32,10 @@ impl LogWorld {
         let most = bases.len() as u64 - 2;
         let at = self.kernel.choices.below(Stream::Faults, "compacted", most) as usize;
         let pair = [bases[at], bases[at + 1]];
+        // What came back after it had been removed is no part of the log.
+        if [0, 1].iter().any(|which| self.next_of(bases[at + which]) != bases[at + which + 1]) {
+            return;
+        }
         self.tally.compacted += 1;
         match self.kernel.choices.chance(Stream::Faults, "compaction-complete", 500_000) {
             true => self.compact(pair),
@@ -78,6 +82,12 @@ impl LogWorld {
         let content = [whole[from..].to_vec(), self.content(second)].concat();
         self.write(&path(FileKind::Log, middle, ".swap"), content);
         self.write(&path(FileKind::Log, first, ".cleaned"), whole[..from / 2].to_vec());
+    }
+
+    /// One past the last offset of a segment.
+    fn next_of(&self, base: i64) -> i64 {
+        let batches = split_batches(Bytes::from(self.content(base))).map_while(Result::ok);
+        batches.last().map_or(base, |batch| batch.header.next_offset().0)
     }
 
     fn content(&self, base: i64) -> Vec<u8> {

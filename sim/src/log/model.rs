@@ -28,6 +28,8 @@ pub(super) struct Model {
     pub(super) start_floor: i64,
     /// Epochs and where they began.
     epochs: Vec<(i32, i64)>,
+    /// Those that an empty log forgot; records that were deleted may come back with a crash.
+    forgotten: Vec<(i32, i64)>,
     /// Markers that abort.
     aborts: BTreeSet<i64>,
     /// What survives the end of the process.
@@ -128,6 +130,13 @@ impl Model {
         if !boundary {
             return Err(format!("ends at {end}, in the middle of a batch"));
         }
+        if start < self.start {
+            let first = self.epochs.first().map_or(i32::MAX, |(epoch, _)| *epoch);
+            let mut back = std::mem::take(&mut self.forgotten);
+            back.retain(|(epoch, _)| *epoch < first);
+            back.append(&mut self.epochs);
+            self.epochs = back;
+        }
         // Records that are not there may be skipped, and the next time not.
         self.start_floor = start.min(self.start);
         self.start = start;
@@ -203,8 +212,7 @@ impl Model {
             self.epochs.retain(|(known, _)| known < epoch);
             self.epochs.append(&mut held);
         } else {
-            let end = self.end();
-            self.epochs.retain(|(_, at)| *at < end);
+            self.forgotten = std::mem::take(&mut self.epochs);
         }
     }
 

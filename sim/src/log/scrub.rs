@@ -78,11 +78,11 @@ impl LogWorld {
         let this = |search: &mut Search| search.token == done.id.end;
         let Some(mut search) = self.search.take_if(this) else { return Ok(()) };
         let mut fx = Fx::new();
-        let same = done.id.generation == self.generation;
-        let Phase::Serving(log) = &self.phase else { return Ok(()) };
         let target = search.job.target().clone();
+        search.harmed |= self.is_segment_harmed(&target);
+        let Phase::Serving(log) = &self.phase else { return Ok(()) };
         let is_target = |at: usize| target.is(&log.segments()[at], log.segments()[at + 1].base);
-        if !same || !(0..log.settled().len()).any(is_target) {
+        if !(0..log.settled().len()).any(is_target) {
             search.job.release(&mut fx);
             self.submit(&mut fx);
             return Ok(());

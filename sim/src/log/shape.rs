@@ -108,6 +108,7 @@ impl LogSwarm {
             segment_ms: self.segment_ms.unwrap_or(i64::MAX),
             index_bytes: self.index_bytes,
             index_interval: self.index_interval,
+            gaps: self.gaps,
             flush_messages: if self.fsync { 1 } else { i64::MAX },
             flush_ms: self.flush_ms.unwrap_or(i64::MAX),
             preallocate: self.index_interval == 0,

@@ -59,11 +59,18 @@ impl Recovery {
                 Scanned::Batch(batch, position) if self.is_astray(at, &batch.header, position) => {
                     return self.on_damaged(at, position..scan.end(), "an index leads astray", fx);
                 }
+                Scanned::Batch(_, position) if self.is_misplaced(at, position) => {
+                    return self.cut(at, position, "a batch that belongs further back", fx);
+                }
                 Scanned::Batch(batch, position)
                     if self.is_doubtful(at, &batch.header, position) =>
                 {
                     self.gaps_doubted += 1;
                     return self.read_again(at, position..scan.end(), fx);
+                }
+                Scanned::Batch(batch, position) if self.leaves_out(at, &batch.header) => {
+                    let why = format!("records up to {} are missing", batch.header.base_offset);
+                    return self.cut(at, position, &why, fx);
                 }
                 Scanned::Batch(batch, position) => self.take(at, &batch, position),
                 Scanned::Need { position, len } => {
@@ -72,7 +79,12 @@ impl Recovery {
                     self.read(file, position, len, fx);
                     return Ok(());
                 }
-                Scanned::Damaged { position, why } => {
+                Scanned::Damaged { position, behind: Some(_), .. }
+                    if self.is_behind_a_gap(at, position) =>
+                {
+                    return self.begin_without_misplaced(at, fx);
+                }
+                Scanned::Damaged { position, why, .. } => {
                     return self.on_damaged(at, position..scan.end(), &why, fx);
                 }
                 Scanned::End => return self.on_segment_end(at, scan.next_offset(), fx),
@@ -102,13 +114,51 @@ impl Recovery {
         self.cut(at, position, why, fx)
     }
 
-    /// Offsets are left out where nothing is known to leave any out. A few times that is worth a
-    /// second look: where it comes often, it is what another broker's compaction left.
-    fn is_doubtful(&self, at: usize, header: &BatchHeader, position: u64) -> bool {
+    /// Whether there is a gap before a batch that nothing is known to have left.
+    fn is_gap(&self, at: usize, header: &BatchHeader) -> bool {
         let begins = self.end.max(self.segments[at].base);
         let gap = header.base_offset > begins && header.base_offset > self.compacted();
-        let looks = !self.plan.clean && self.gaps_doubted < GAPS_DOUBTED_MAX;
-        gap && looks && self.doubted != Some((at, position))
+        gap && !self.plan.clean
+    }
+
+    /// A gap is worth a second look, a few times: where it comes often, it is what compaction left.
+    fn is_doubtful(&self, at: usize, header: &BatchHeader, position: u64) -> bool {
+        let looks = self.gaps_doubted < GAPS_DOUBTED_MAX || !self.plan.settings.gaps;
+        self.is_gap(at, header) && looks && self.doubted != Some((at, position))
+    }
+
+    /// Records are missing where compaction leaves nothing out: what follows lies where it does not
+    /// belong.
+    fn leaves_out(&self, at: usize, header: &BatchHeader) -> bool {
+        let settings = &self.plan.settings;
+        self.is_gap(at, header) && !settings.gaps && !settings.mutants.has(Mutant::GapBelieved)
+    }
+
+    /// The batch before the one at `position`, which is read for the second time, came after a gap.
+    /// Then it is the one that does not belong there.
+    fn is_behind_a_gap(&self, at: usize, position: u64) -> bool {
+        let kept = self.plan.settings.mutants.has(Mutant::MisplacedBatchKept);
+        let gapped =
+            self.gapped.is_some_and(|(segment, _, upto)| (segment, upto) == (at, position));
+        gapped && self.doubted == Some((at, position)) && !self.plan.clean && !kept
+    }
+
+    /// Begins anew, to end before that batch. Nothing was changed yet.
+    fn begin_without_misplaced<E: From<DiskOp>>(
+        &mut self,
+        at: usize,
+        fx: &mut Fx<E>,
+    ) -> Result<(), String> {
+        let found = self.gapped.map(|(_, position, _)| (self.segments[at].base, position));
+        for segment in &self.segments {
+            fx.push(E::from(DiskOp::Close { file: segment.file }));
+        }
+        *self = Self { misplaced: found, ..Self::begin(*self.asked.clone(), fx) };
+        Ok(())
+    }
+
+    fn is_misplaced(&self, at: usize, position: u64) -> bool {
+        self.misplaced == Some((self.segments[at].base, position))
     }
 
     /// Nothing is cut off for bytes that came wrong once.
@@ -134,6 +184,9 @@ impl Recovery {
     fn take(&mut self, at: usize, batch: &RawBatch, position: u64) {
         let header = &batch.header;
         let len = header.total_len() as u64;
+        if header.base_offset > self.end.max(self.segments[at].base) {
+            self.gapped = Some((at, position, position + len));
+        }
         let segment = &mut self.segments[at];
         segment.note(header, position, len, self.plan.settings.index_interval);
         self.tail.push(TailBatch {
@@ -167,6 +220,10 @@ impl Recovery {
             return self.on_log_end(fx);
         };
         let size = self.segments[at].size;
+        let gapped = self.gapped.is_some_and(|(segment, _, upto)| (segment, upto) == (at, size));
+        if next.base < self.end && gapped && !self.plan.clean {
+            return self.begin_without_misplaced(at, fx);
+        }
         if next.base < self.end {
             let why = format!("the segment {} lies in what comes before it", next.base);
             return self.cut(at, size, &why, fx);

@@ -93,7 +93,7 @@ impl Recovery {
                     self.read(file, position, len, fx);
                     return Ok(());
                 }
-                Scanned::Damaged { position, why } => {
+                Scanned::Damaged { position, why, .. } => {
                     return Err(format!(
                         "a segment that Apache Kafka compacted is damaged at position {position}: \
                          {why}. Nothing was changed"

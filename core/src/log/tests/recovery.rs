@@ -160,3 +160,39 @@ fn an_epoch_is_written_down_though_the_folder_does_not_say_whose_it_is() {
     world.run(&mut fx);
     assert!(world.bytes_of(LEADER_EPOCHS).ends_with(b"7 60\n"));
 }
+
+/// The last batch lies where an earlier one should. (All are of one length.)
+fn misplaced(durable: bool, gaps: bool) -> (World, Result<(), String>) {
+    let mut world = World::new(LogSettings { gaps, ..settings() });
+    for n in 0..9 {
+        world.append(n, None, 1);
+    }
+    if durable {
+        world.flush();
+        world.take_checkpoint();
+    }
+    let content = world.bytes_of(&FileKind::Log.name(Offset(0)));
+    let len = content.len() / 9;
+    let last = content[8 * len..].to_vec();
+    content[4 * len..5 * len].copy_from_slice(&last);
+    content[8 * len..].fill(0);
+    world.disk.kill();
+    let opened = world.open();
+    (world, opened)
+}
+
+#[test]
+fn a_batch_at_a_wrong_place_ends_the_log_before_it() {
+    for gaps in [false, true] {
+        let (world, opened) = misplaced(false, gaps);
+        opened.expect("nothing of it was durable");
+        assert_eq!(world.log.end(), Offset(4));
+        let (mut world, opened) = misplaced(true, gaps);
+        let why = opened.expect_err("it was durable up to there");
+        assert!(
+            why.contains("damaged at offset 4") && why.contains("nothing was changed"),
+            "{why}"
+        );
+        assert_eq!(world.bytes_of(&FileKind::Log.name(Offset(0))).len() % 9, 0);
+    }
+}
