@@ -24,6 +24,8 @@ enum Command {
     Group(cmd::group::Args),
     Produce(cmd::produce::Args),
     Consume(cmd::consume::Args),
+    /// Measure how fast records are written and read, and how fast this machine could at most.
+    Bench(cmd::bench::Args),
     /// Look at the files of a data directory, offline.
     Log(cmd::log::Args),
     /// Simulate a node, its clients and its bad luck from a seed.
@@ -37,6 +39,7 @@ fn main() -> ExitCode {
         Command::Group(args) => cmd::group::run(args),
         Command::Produce(args) => cmd::produce::run(args),
         Command::Consume(args) => cmd::consume::run(args),
+        Command::Bench(args) => cmd::bench::run(args),
         Command::Log(args) => cmd::log::run(&args),
         Command::Sim(args) => cmd::sim::run(args),
     }

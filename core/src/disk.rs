@@ -143,6 +143,9 @@ pub enum DiskOp {
     /// Looks at some files of a folder; those that are not there are left out. Keeps no order with
     /// other operations. Answer: [`IoOk::Listing`], in the order of the names asked for.
     Stat { id: IoId, folder: FilePath, names: Vec<String> },
+    /// Asks how much fits into a data directory. Keeps no order with other operations. Answer:
+    /// [`IoOk::Space`].
+    Space { id: IoId, dir: u16 },
     /// Finds a position in a segment. Answer: [`IoOk::Located`].
     Locate { id: IoId, plan: LocatePlan },
 }
@@ -164,6 +167,7 @@ impl DiskOp {
             | Self::Rename { id, .. }
             | Self::List { id, .. }
             | Self::Stat { id, .. }
+            | Self::Space { id, .. }
             | Self::Locate { id, .. } => Some(*id),
         }
     }
@@ -191,6 +195,17 @@ pub enum IoOk {
     Listing(Option<Vec<DirEntry>>),
     /// A position, none when the target lies past the range asked for.
     Located(Option<Located>),
+    /// How much fits.
+    Space(Space),
+}
+
+/// How much fits into a file system.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub struct Space {
+    /// Bytes that it has.
+    pub total: u64,
+    /// Bytes that can still be written.
+    pub usable: u64,
 }
 
 /// One name in a folder.

@@ -33,8 +33,7 @@ pub mod group;
 pub mod image;
 pub mod log;
 pub mod mail;
-#[cfg(test)]
-pub(crate) mod memory_disk;
+pub mod memory_disk;
 pub mod mutant;
 pub mod node;
 pub mod partition;
@@ -42,5 +41,7 @@ pub mod quorum;
 pub mod scrub;
 pub mod session;
 pub mod shard;
+#[cfg(test)]
+mod tests;
 pub mod time;
 pub mod verify;

@@ -3,16 +3,19 @@
 //! Sessions, shards and the control unit share nothing but immutable images of the metadata;
 //! everything else travels as the values below, in order for each pair of units.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use bytes::Bytes;
 use dohle_wire::error::ErrorCode;
 use dohle_wire::id::{
     LeaderEpoch, NodeId, Offset, PartitionIndex, ProducerEpoch, ProducerId, Timestamp, TopicId,
+    Uuid,
 };
 use dohle_wire::records::Records;
 
 use crate::batch::CheckedBatch;
+use crate::disk::{FilePath, Space};
 use crate::group::request as group;
 use crate::image::Image;
 
@@ -94,6 +97,8 @@ pub enum ToShard {
     Group { reply: ReplyTo, seen: Offset, partition: PartitionId, request: Box<group::Request> },
     /// Ask every coordinator of the shard for its groups.
     ListGroups { reply: ReplyTo },
+    /// Move a replica to another data directory.
+    AlterDir { reply: ReplyTo, seen: Offset, partition: PartitionId, dir: u16 },
     /// Sizes of all logs, and which data directories failed.
     LogSizes { reply: ReplyTo },
     /// Report a checkpoint of all logs to control.
@@ -108,16 +113,31 @@ pub struct Checkpoints {
     /// Whether the node was stopped cleanly before.
     pub clean: bool,
     /// Offsets below which a log is known to be durable.
-    pub recovery_points: std::collections::BTreeMap<String, Offset>,
+    pub recovery_points: BTreeMap<String, Offset>,
     /// Log starts past the first segment's base.
-    pub log_starts: std::collections::BTreeMap<String, Offset>,
+    pub log_starts: BTreeMap<String, Offset>,
     /// High watermarks.
-    pub high_watermarks: std::collections::BTreeMap<String, Offset>,
+    pub high_watermarks: BTreeMap<String, Offset>,
     /// Offsets below which the log of this very topic was durable, and has to be there still;
     /// none where only Kafka, which does not say so, has written checkpoints.
-    pub durable: Option<std::collections::BTreeMap<PartitionId, Offset>>,
+    pub durable: Option<BTreeMap<PartitionId, Offset>>,
     /// Offsets up to which Kafka has compacted logs: what is missing below was taken out.
-    pub cleaned: std::collections::BTreeMap<String, Offset>,
+    pub cleaned: BTreeMap<String, Offset>,
+    /// Where logs can be.
+    pub directories: Directories,
+}
+
+/// The data directories of a node as its start found them.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Directories {
+    /// Ids of those that can be used.
+    pub ids: BTreeMap<u16, Uuid>,
+    /// Those that cannot.
+    pub failed: BTreeSet<u16>,
+    /// In which of them there is a folder of a partition, by its name.
+    pub folders: BTreeMap<String, BTreeSet<u16>>,
+    /// Logs on their way to another directory, by the name of their partition.
+    pub futures: BTreeMap<String, Vec<FilePath>>,
 }
 
 /// Whom a produce request wants to have the records before it is answered.
@@ -248,6 +268,8 @@ pub enum Answer {
     Group(Box<group::Answer>),
     /// To [`ToShard::LogSizes`].
     Sizes(Vec<DirSizes>),
+    /// To [`ToShard::AlterDir`]: the move has begun, or there is nothing to move.
+    DirAltered(Result<(), ErrorCode>),
     /// To [`ToControl::Admin`].
     Admin(AdminReply),
 }
@@ -324,6 +346,8 @@ pub struct DirSizes {
     pub failed: bool,
     /// The logs in it.
     pub logs: Vec<LogSize>,
+    /// How much fits into it, if the shard has looked.
+    pub space: Option<Space>,
 }
 
 /// The size of one log.
@@ -333,6 +357,8 @@ pub struct LogSize {
     pub partition: PartitionId,
     /// Bytes of records.
     pub bytes: u64,
+    /// For a log on its way here: records that it is behind the one it will replace.
+    pub future: Option<i64>,
 }
 
 /// To the control unit.
@@ -357,6 +383,10 @@ pub enum ToControl {
     DirSpace { dir: u16 },
     /// A log in the directory could not be closed: a start has to recover it.
     LeftOpen { dir: u16 },
+    /// This node's replica of the partition is in that directory, or is about to be.
+    Placed { partition: PartitionId, dir: u16 },
+    /// When a partition of that name is made, it shall be in that directory.
+    Prefer { topic: String, index: PartitionIndex, dir: u16 },
 }
 
 /// A log's entry in the checkpoint files.

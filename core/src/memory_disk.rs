@@ -1,41 +1,47 @@
-//! A disk in memory for unit tests: every operation is carried out at once, what is not synced
-//! can be thrown away. (The simulator's disk is the real opponent; this one keeps tests short.)
+//! A disk in memory for whoever drives a machine by hand: every operation is carried out at once,
+//! what is not synced can be thrown away. No broker uses it. (The simulator's disk is the real
+//! opponent; this one keeps tests short.)
+//!
+//! State: files, and what is durable of them. Inputs: operations, and faults that are asked for.
+//! Effects: none. A breach of the contract in [`crate::disk`] is a panic.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use bytes::Bytes;
 use dohle_wire::id::Timestamp;
 
-use crate::disk::{DirEntry, DiskOp, FileId, FilePath, IoDone, IoError, IoOk, Stamp};
+use crate::disk::{DirEntry, DiskOp, FileId, FilePath, IoDone, IoError, IoOk, Space, Stamp};
 use crate::log::locate::{LocatePlan, ReadAt, locate};
 
 /// Files by path.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct MemoryDisk {
+pub struct MemoryDisk {
     /// What a reader sees.
-    pub(crate) files: BTreeMap<FilePath, Vec<u8>>,
+    pub files: BTreeMap<FilePath, Vec<u8>>,
     durable: BTreeMap<FilePath, Vec<u8>>,
     names: BTreeMap<FileId, FilePath>,
     /// For each file, which of all changes was its last. Tests that damage a file leave it out.
     changes: BTreeMap<FilePath, u64>,
     changes_made: u64,
     /// Writes fail from now on.
-    pub(crate) broken: bool,
+    pub broken: bool,
+    /// Nothing can be done in these directories.
+    pub broken_dirs: BTreeSet<u16>,
     /// No more bytes fit than these.
-    pub(crate) most: Option<usize>,
+    pub most: Option<usize>,
     /// Reads of this file fail.
-    pub(crate) unreadable: Option<FilePath>,
+    pub unreadable: Option<FilePath>,
     /// Bytes that were read from open files so far.
-    pub(crate) bytes_read: u64,
+    pub bytes_read: u64,
     /// A read brings no more bytes than these.
-    pub(crate) piece: Option<u32>,
+    pub piece: Option<u32>,
     /// The read after so many others brings one wrong bit, in the byte with this place.
-    pub(crate) misread: Option<(u32, usize)>,
+    pub misread: Option<(u32, usize)>,
 }
 
 impl MemoryDisk {
     /// Carries out `op`; nothing for operations without a completion.
-    pub(crate) fn run(&mut self, op: DiskOp) -> Option<IoDone> {
+    pub fn run(&mut self, op: DiskOp) -> Option<IoDone> {
         match op {
             DiskOp::Open { file, path } => {
                 self.names.insert(file, path);
@@ -50,6 +56,9 @@ impl MemoryDisk {
     }
 
     fn answer(&mut self, op: DiskOp) -> Result<IoOk, IoError> {
+        if self.dir_of(&op).is_some_and(|dir| self.broken_dirs.contains(&dir)) {
+            return Err(IoError::Failed("broken".to_owned()));
+        }
         if self.broken && !matches!(op, DiskOp::Read { .. } | DiskOp::Get { .. }) {
             return Err(IoError::Failed("broken".to_owned()));
         }
@@ -71,6 +80,10 @@ impl MemoryDisk {
             DiskOp::List { path, .. } => IoOk::Listing(self.list(&path)),
             DiskOp::Stat { folder, names, .. } => IoOk::Listing(Some(self.stat(&folder, &names))),
             DiskOp::Locate { plan, .. } => IoOk::Located(self.locate(&plan)?),
+            DiskOp::Space { dir, .. } => {
+                let total = 1000 + u64::from(dir);
+                IoOk::Space(Space { total, usable: total / 2 })
+            }
             other => {
                 let fitting = self.fitting(other)?;
                 self.change(fitting);
@@ -94,8 +107,28 @@ impl MemoryDisk {
         wrong.into()
     }
 
+    fn dir_of(&self, op: &DiskOp) -> Option<u16> {
+        match op {
+            DiskOp::Open { path, .. }
+            | DiskOp::Get { path, .. }
+            | DiskOp::Put { path, .. }
+            | DiskOp::Remove { path, .. }
+            | DiskOp::List { path, .. }
+            | DiskOp::Rename { from: path, .. }
+            | DiskOp::Stat { folder: path, .. } => Some(path.dir),
+            DiskOp::Space { dir, .. } => Some(*dir),
+            DiskOp::Close { file }
+            | DiskOp::Write { file, .. }
+            | DiskOp::Sync { file, .. }
+            | DiskOp::Reserve { file, .. }
+            | DiskOp::Truncate { file, .. }
+            | DiskOp::Read { file, .. } => self.names.get(file).map(|path| path.dir),
+            DiskOp::Locate { plan, .. } => self.names.get(&plan.file).map(|path| path.dir),
+        }
+    }
+
     /// Bytes that all files have together.
-    pub(crate) fn used(&self) -> usize {
+    pub fn used(&self) -> usize {
         self.files.values().map(Vec::len).sum()
     }
 
@@ -120,7 +153,7 @@ impl MemoryDisk {
     }
 
     /// Somebody writes a file.
-    pub(crate) fn touch(&mut self, path: &FilePath) {
+    pub fn touch(&mut self, path: &FilePath) {
         self.changes_made += 1;
         self.changes.insert(path.clone(), self.changes_made);
     }
@@ -196,7 +229,7 @@ impl MemoryDisk {
     }
 
     /// The state of a file.
-    pub(crate) fn stamp(&self, path: &FilePath) -> Stamp {
+    pub fn stamp(&self, path: &FilePath) -> Stamp {
         Stamp(self.changes.get(path).copied().unwrap_or(0))
     }
 
@@ -212,7 +245,7 @@ impl MemoryDisk {
     }
 
     /// Carries out a look-up.
-    pub(crate) fn locate(
+    pub fn locate(
         &mut self,
         plan: &LocatePlan,
     ) -> Result<Option<crate::log::locate::Located>, IoError> {
@@ -220,18 +253,18 @@ impl MemoryDisk {
     }
 
     /// The machine loses power: only what was synced is left.
-    pub(crate) fn lose_power(&mut self) {
+    pub fn lose_power(&mut self) {
         self.files = self.durable.clone();
         self.names.clear();
     }
 
     /// The process ends: the page cache stays.
-    pub(crate) fn kill(&mut self) {
+    pub fn kill(&mut self) {
         self.names.clear();
     }
 
     /// Names of the files, in order.
-    pub(crate) fn names(&self) -> BTreeSet<String> {
+    pub fn names(&self) -> BTreeSet<String> {
         self.files.keys().map(|path| path.path.to_string()).collect()
     }
 }

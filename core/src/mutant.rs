@@ -114,11 +114,18 @@ pub enum Mutant {
     MisplacedBatchKept,
     /// Recovery goes on behind records that are missing (breaks L1, L7).
     GapBelieved,
+    /// A log that moves to another directory leaves the old one before it has its new name there
+    /// (breaks L7).
+    CurrentRemovedFirst,
+    /// A copy takes the place of its log before it is durable (breaks L7).
+    FutureNotSealed,
+    /// Records are appended to a log that its copy is about to replace (breaks L7).
+    WritesDuringSwap,
 }
 
 impl Mutant {
     /// Every planted bug there is.
-    pub const ALL: [Self; 49] = [
+    pub const ALL: [Self; 52] = [
         Self::NoTornTailCheck,
         Self::NoSequenceCheck,
         Self::AckBeforeCompletion,
@@ -168,6 +175,9 @@ impl Mutant {
         Self::StarvedForgotten,
         Self::MisplacedBatchKept,
         Self::GapBelieved,
+        Self::CurrentRemovedFirst,
+        Self::FutureNotSealed,
+        Self::WritesDuringSwap,
     ];
 
     /// The bug of that name.
@@ -229,6 +239,9 @@ impl Mutant {
             Self::StarvedForgotten => "starved-forgotten",
             Self::MisplacedBatchKept => "misplaced-batch-kept",
             Self::GapBelieved => "gap-believed",
+            Self::CurrentRemovedFirst => "current-removed-first",
+            Self::FutureNotSealed => "future-not-sealed",
+            Self::WritesDuringSwap => "writes-during-swap",
         }
     }
 }

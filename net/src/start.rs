@@ -1,5 +1,6 @@
 //! Assembling a node out of configuration, and taking it apart again.
 
+use std::collections::BTreeMap;
 use std::net::{IpAddr, SocketAddr, ToSocketAddrs};
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -116,7 +117,7 @@ impl Node {
         let clock = Clock::start();
         let mut config = options.config;
         check(&config)?;
-        let locks = lock_dirs(&config)?;
+        let (locks, unusable) = lock_dirs(&config)?;
         let shards = shard_count(&config);
         // A worker for each shard, and the thread of control.
         let threads = usize::from(shards) + 1 + DATA_THREADS + CONTROL_THREADS;
@@ -129,7 +130,14 @@ impl Node {
             directories: config.log_dirs.iter().map(|_| entropy::uuid()).collect(),
             incarnation: entropy::uuid(),
         };
-        let units = Units::new(&config, shards, ids, clock, shares);
+        let settings = ControlSettings {
+            config: Arc::clone(&config),
+            shards,
+            fresh: ids,
+            seed: entropy::seed(),
+            unusable,
+        };
+        let units = Units::new(settings, clock, shares);
         let mut node = units.run(&config, clock, &runtime, locks)?;
         let served = node.serve(units, clock, &runtime, bound, options.signals);
         node.runtime = Some(runtime);
@@ -277,13 +285,8 @@ struct Units {
 }
 
 impl Units {
-    fn new(
-        config: &Arc<BrokerConfig>,
-        shards: u16,
-        fresh: FreshIds,
-        clock: Clock,
-        shares: Shares,
-    ) -> Self {
+    fn new(settings: ControlSettings, clock: Clock, shares: Shares) -> Self {
+        let (config, shards) = (&Arc::clone(&settings.config), settings.shards);
         let codecs: Arc<dyn Codecs> = Arc::new(NativeCodecs);
         let roots = config.log_dirs.iter().map(PathBuf::from).collect();
         let files = Arc::new(Files::new(roots, shares.files));
@@ -307,8 +310,6 @@ impl Units {
                 (Arc::new(ShardUnit::new(machine, host, clock, helper)), poke)
             })
             .collect::<Vec<_>>();
-        let settings =
-            ControlSettings { config: Arc::clone(config), shards, fresh, seed: entropy::seed() };
         let host = ControlHost::new(Arc::clone(&post), control_disk(&post, &control_pool, clock));
         let control_poke = Arc::<ThreadPoke>::default();
         let helper: Arc<dyn Poke> = Arc::clone(&control_poke) as Arc<dyn Poke>;
@@ -400,8 +401,21 @@ fn client_listeners(config: &BrokerConfig) -> impl Iterator<Item = &dohle_core::
     config.listeners.iter().filter(|listener| !controllers.contains(&listener.name))
 }
 
-fn lock_dirs(config: &BrokerConfig) -> Result<Vec<DirLock>, NodeError> {
-    config.log_dirs.iter().map(|dir| Ok(lock_dir(dir.as_ref())?)).collect()
+/// Takes the locks of all data directories. One that cannot be used is no reason not to start,
+/// unless another process has it, or it is the one with the metadata.
+fn lock_dirs(config: &BrokerConfig) -> Result<(Vec<DirLock>, BTreeMap<u16, String>), NodeError> {
+    let (mut locks, mut unusable) = (Vec::new(), BTreeMap::new());
+    for (at, dir) in (0..).zip(&config.log_dirs) {
+        match lock_dir(dir.as_ref()) {
+            Ok(lock) => locks.push(lock),
+            Err(why @ LockError::Held { .. }) => return Err(why.into()),
+            Err(why) if *dir == config.metadata_log_dir => return Err(why.into()),
+            Err(why) => {
+                unusable.insert(at, why.to_string());
+            }
+        }
+    }
+    Ok((locks, unusable))
 }
 
 /// Binds what clients use and puts the ports that were chosen into the configuration.

@@ -5,13 +5,20 @@
 //! can be played back as a [`Script`]: as long as the labels of a stream fit, its values are taken
 //! from there, and from the seed after that.
 //!
+//! The log has marks where an operation of the workload begins and where a fault is to happen, so
+//! that some of them can be left out ([`Script::limited`]).
+//!
 //! Invariant: a choice depends on nothing but the seed, the script and the earlier choices of the
 //! same stream.
 
-use std::collections::VecDeque;
+mod script;
+
+use std::collections::BTreeMap;
 
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::{Rng, SeedableRng};
+
+pub use self::script::{Operation, Part, Script, parts};
 
 /// Who draws.
 #[derive(Copy, Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -80,38 +87,6 @@ pub struct Choice {
     pub value: u64,
 }
 
-/// Choices to be made again, by stream, in order.
-#[derive(Clone, Debug, Default)]
-pub struct Script {
-    streams: [VecDeque<(String, u64)>; 8],
-}
-
-impl Script {
-    /// The script that makes `choices` again.
-    #[must_use]
-    pub fn new(choices: impl IntoIterator<Item = Choice>) -> Self {
-        let mut script = Self::default();
-        for choice in choices {
-            script.streams[choice.stream as usize].push_back((choice.label, choice.value));
-        }
-        script
-    }
-
-    /// The next value of a stream, if the script has one under this label. A stream whose labels
-    /// no longer fit has left the script for good.
-    fn next(&mut self, stream: Stream, label: &str, bound: u64) -> Option<u64> {
-        let queue = &mut self.streams[stream as usize];
-        match queue.pop_front() {
-            Some((expected, value)) if expected == label => Some(value.min(bound - 1)),
-            Some(_) => {
-                queue.clear();
-                None
-            }
-            None => None,
-        }
-    }
-}
-
 /// The source of all choices of a run.
 #[derive(Clone, Debug)]
 pub struct Choices {
@@ -119,6 +94,12 @@ pub struct Choices {
     script: Option<Script>,
     log: Option<Vec<(Stream, &'static str, u64)>>,
     drawn: u64,
+    /// Whose turn it is, and whose it was when a choice of the workload was last logged.
+    actor: u64,
+    logged_actor: u64,
+    /// Operations that each actor has come to.
+    operations: BTreeMap<u64, u64>,
+    faults: u64,
 }
 
 impl Choices {
@@ -130,7 +111,16 @@ impl Choices {
             rng.set_stream(stream as u64);
             rng
         });
-        Self { streams, script: None, log: None, drawn: 0 }
+        Self {
+            streams,
+            script: None,
+            log: None,
+            drawn: 0,
+            actor: 0,
+            logged_actor: 0,
+            operations: BTreeMap::new(),
+            faults: 0,
+        }
     }
 
     /// Takes choices from `script` while it fits.
@@ -166,18 +156,66 @@ impl Choices {
         self.drawn
     }
 
+    /// Draws of the workload are that actor's from now on.
+    pub fn turn(&mut self, actor: u64) {
+        self.actor = actor;
+    }
+
+    /// The actor whose turn it is comes to its next operation. Returns whether that happens.
+    pub fn operation(&mut self) -> bool {
+        let actor = self.actor;
+        let next = self.operations.entry(actor).or_insert(0);
+        let operation = Operation { actor, number: *next };
+        *next += 1;
+        let happens = self.script.as_mut().is_none_or(|script| script.begin(operation));
+        if happens {
+            self.keep(Stream::Workload, script::OPERATION, operation.number);
+        }
+        happens
+    }
+
+    /// The next fault comes. Returns whether it happens.
+    pub fn fault(&mut self) -> bool {
+        let number = self.faults;
+        self.faults += 1;
+        let happens = self.script.as_ref().is_none_or(|script| script.has_fault(number));
+        if happens {
+            self.keep(Stream::Faults, script::FAULT, number);
+        }
+        happens
+    }
+
+    /// Whether only what a script has happens.
+    #[must_use]
+    pub fn is_limited(&self) -> bool {
+        self.script.as_ref().is_some_and(Script::is_limited)
+    }
+
+    /// Whether all operations have begun that shall happen.
+    #[must_use]
+    pub fn is_spent(&self) -> bool {
+        self.script.as_ref().is_some_and(|script| script.is_limited() && script.is_spent())
+    }
+
+    fn keep(&mut self, stream: Stream, label: &'static str, value: u64) {
+        let Some(log) = &mut self.log else { return };
+        if stream == Stream::Workload && self.actor != self.logged_actor {
+            self.logged_actor = self.actor;
+            log.push((stream, script::ACTOR, self.actor));
+        }
+        log.push((stream, label, value));
+    }
+
     /// A number below `bound`, which is at least 1; all are equally likely.
     pub fn below(&mut self, stream: Stream, label: &'static str, bound: u64) -> u64 {
         assert!(bound > 0, "a choice needs at least one outcome: {label}");
         let raw = self.streams[stream as usize].next_u64();
         let mut value = ((u128::from(raw) * u128::from(bound)) >> 64) as u64;
         if let Some(script) = &mut self.script {
-            value = script.next(stream, label, bound).unwrap_or(value);
+            value = script.next(stream, self.actor, label, bound).unwrap_or(value);
         }
         self.drawn += 1;
-        if let Some(log) = &mut self.log {
-            log.push((stream, label, value));
-        }
+        self.keep(stream, label, value);
         value
     }
 
@@ -271,5 +309,42 @@ mod tests {
         assert!(drawn[0] >= 500);
         assert!((800..1600).contains(&drawn[5000]), "median {}", drawn[5000]);
         assert!(drawn[9999] > 16_000, "longest {}", drawn[9999]);
+    }
+
+    /// Three operations of one actor and one of another in between, with what they draw.
+    fn operations(choices: &mut Choices) -> Vec<Option<u64>> {
+        let mut drawn = Vec::new();
+        for actor in [1, 1, 2, 1] {
+            choices.turn(actor);
+            let happens = choices.operation();
+            drawn.push(happens.then(|| choices.below(Stream::Workload, "size", 1_000_000)));
+        }
+        drawn
+    }
+
+    #[test]
+    fn what_is_left_out_changes_nothing_of_the_rest() {
+        let mut first = Choices::new(1).logged();
+        let all = operations(&mut first);
+        let log = first.log();
+        let first_of_all = log.iter().position(|choice| choice.label == "operation").unwrap();
+        let left = [&log[..first_of_all], &log[first_of_all + 2..]].concat();
+        let mut second = Choices::new(2).scripted(Script::new(left).limited()).logged();
+        let some = operations(&mut second);
+        assert_eq!(some, [None, all[1], all[2], all[3]]);
+        assert!(second.is_spent() && !first.is_spent());
+        let again = Script::new(second.log()).limited();
+        assert_eq!(operations(&mut Choices::new(3).scripted(again)), some);
+    }
+
+    #[test]
+    fn only_faults_in_a_limited_script_happen() {
+        let mut first = Choices::new(1).logged();
+        assert!(first.fault() && first.fault());
+        let log = first.log().split_off(1);
+        let mut second = Choices::new(1).scripted(Script::new(log.clone()).limited());
+        assert_eq!([second.fault(), second.fault(), second.fault()], [false, true, false]);
+        let mut third = Choices::new(1).scripted(Script::new(log));
+        assert!(third.fault(), "another script says nothing of what it does not have");
     }
 }

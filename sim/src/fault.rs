@@ -27,12 +27,24 @@ pub enum Fault {
     Clog,
     /// The disks are full for a while.
     Full,
+    /// Replicas are moved from one data directory to another.
+    Move,
+    /// A data directory fails, until the node was started again.
+    Sick,
 }
 
 impl Fault {
     /// Every kind.
-    pub const ALL: [Self; 6] =
-        [Self::Kill, Self::Power, Self::Stop, Self::ClockJump, Self::Clog, Self::Full];
+    pub const ALL: [Self; 8] = [
+        Self::Kill,
+        Self::Power,
+        Self::Stop,
+        Self::ClockJump,
+        Self::Clog,
+        Self::Full,
+        Self::Move,
+        Self::Sick,
+    ];
 
     /// Its name in reports.
     #[must_use]
@@ -44,6 +56,8 @@ impl Fault {
             Self::ClockJump => "clock-jump",
             Self::Clog => "clog",
             Self::Full => "full",
+            Self::Move => "move",
+            Self::Sick => "sick",
         }
     }
 
@@ -53,7 +67,9 @@ impl Fault {
         match self {
             Self::Kill => Some(Crash::Kill),
             Self::Power => Some(Crash::Power),
-            Self::Stop | Self::ClockJump | Self::Clog | Self::Full => None,
+            Self::Stop | Self::ClockJump | Self::Clog | Self::Full | Self::Move | Self::Sick => {
+                None
+            }
         }
     }
 }
@@ -70,7 +86,7 @@ struct Armed {
 pub struct Nemesis {
     armed: Option<Armed>,
     /// How often each kind happened, in the order of [`Fault::ALL`].
-    pub happened: [u64; 6],
+    pub happened: [u64; 8],
     over: bool,
 }
 
@@ -91,7 +107,10 @@ impl Nemesis {
         for index in 0..faults.len() as u64 {
             let which = choices.below(Stream::Faults, "which", faults.len() as u64) as usize;
             let within = choices.below(Stream::Faults, "when", slice.max(1));
-            plan.push((index * slice + slice / 2 + within, faults.swap_remove(which)));
+            let fault = (index * slice + slice / 2 + within, faults.swap_remove(which));
+            if choices.fault() {
+                plan.push(fault);
+            }
         }
         plan
     }
@@ -108,7 +127,7 @@ impl Nemesis {
 
     /// After a crash: perhaps the recovery is struck too.
     pub fn arm_for_recovery(&mut self, choices: &mut Choices, fault: Fault) {
-        if choices.chance(Stream::Faults, "again", 250_000) {
+        if choices.chance(Stream::Faults, "again", 250_000) && choices.fault() {
             self.arm(choices, fault, 60);
         }
     }

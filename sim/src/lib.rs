@@ -29,7 +29,8 @@
 //! something was wrong, not only the one at which it was noticed. A seed is valid for one build;
 //! what lasts is the [choice log](choice), which a hunt stores for each failure. Played back
 //! through a [`choice::Script`], edited or not, it takes the place of the seed as far as its
-//! labels fit.
+//! labels fit. [`shrink`](shrink::shrink) leaves faults and operations out of a failing run as
+//! long as it still fails of the same: what led to it is then among a few of them.
 //!
 //! # Reading a trace
 //!
@@ -73,6 +74,7 @@ pub mod node;
 pub mod oracle;
 pub mod run;
 pub mod scenario;
+pub mod shrink;
 pub mod stage;
 pub mod swarm;
 pub mod workload;

@@ -17,13 +17,14 @@ use dohle_core::disk::{DiskOp, FilePath, IoDone};
 use dohle_core::fx::Fx;
 use dohle_core::group::place::OFFSETS_TOPIC;
 use dohle_core::image::Image;
-use dohle_core::mail::{SessionId, ShardId, ToControl, ToSession, ToShard};
+use dohle_core::log::names::future_of;
+use dohle_core::mail::{PartitionId, ReplyTo, SessionId, ShardId, ToControl, ToSession, ToShard};
 use dohle_core::mutant::Mutants;
 use dohle_core::session::{self, CloseReason, Session, SessionSettings};
 use dohle_core::shard::{self, Shard};
 use dohle_core::time::{Deadline, Now};
 use dohle_wire::codec::Part;
-use dohle_wire::id::Uuid;
+use dohle_wire::id::{Offset, Uuid};
 use dohle_wire::record::Codecs;
 
 use self::brief::{brief, brief_op, who};
@@ -198,10 +199,14 @@ impl Node {
             let high = kernel.choices.below(Stream::Ids, "uuid", u64::MAX);
             Uuid::from_u128(u128::from(high) << 64 | u128::from(high ^ 0x5bd1_e995))
         };
-        let fresh = FreshIds { cluster: uuid(), directories: vec![uuid()], incarnation: uuid() };
+        let (cluster, first) = (uuid(), uuid());
+        let mut directories = vec![first];
+        directories.resize_with(self.settings.config.log_dirs.len(), &mut uuid);
+        let fresh = FreshIds { cluster, directories, incarnation: uuid() };
         let seed = kernel.choices.below(Stream::Ids, "control-seed", u64::MAX);
         let (config, shards) = (Arc::clone(&self.settings.config), self.settings.shards);
-        let control = Control::new(ControlSettings { config, shards, fresh, seed });
+        let unusable = BTreeMap::new();
+        let control = Control::new(ControlSettings { config, shards, fresh, seed, unusable });
         let shards = (0..shards).map(|id| self.new_shard(id, seed)).collect();
         self.process = Some(Process {
             control: Cell { machine: control, armed: None },
@@ -242,6 +247,26 @@ impl Node {
     pub fn shutdown(&mut self, kernel: &mut Kernel) {
         kernel.note(|| who(self.index, None), || "shutdown".to_owned());
         self.step_control(kernel, control::Input::Shutdown);
+    }
+
+    /// Has some replica moved to some data directory. False when there is nothing to move.
+    pub fn move_replica(&mut self, kernel: &mut Kernel) -> bool {
+        let shards = (0u16..).zip(self.shards());
+        let open: Vec<(u16, PartitionId)> = shards
+            .flat_map(|(id, shard)| shard.partitions().map(move |partition| (id, partition.id())))
+            .collect();
+        if open.is_empty() {
+            return false;
+        }
+        let dirs = self.settings.config.log_dirs.len() as u64;
+        let which = kernel.choices.below(Stream::Faults, "moved", open.len() as u64) as usize;
+        let dir = kernel.choices.below(Stream::Faults, "moved-to", dirs) as u16;
+        let (shard, partition) = open[which];
+        // Nobody waits for the answer.
+        let reply = ReplyTo { session: SessionId(u64::MAX), request: 0, part: 0 };
+        let mail = ToShard::AlterDir { reply, seen: Offset(-1), partition, dir };
+        self.step_shard(kernel, shard, shard::Input::Mail(mail));
+        true
     }
 
     /// What the node wants done, in order.
@@ -504,7 +529,9 @@ impl Node {
 
 /// Whether a file holds what coordinators of groups write.
 fn is_log_of_groups(path: &FilePath) -> bool {
-    path.path.starts_with(OFFSETS_TOPIC) && path.path.ends_with(".log")
+    let folder = path.path.split('/').next().unwrap_or_default();
+    let copied = future_of(folder).is_some();
+    path.path.starts_with(OFFSETS_TOPIC) && path.path.ends_with(".log") && !copied
 }
 
 impl Process {

@@ -29,6 +29,9 @@ pub enum Scenario {
     Log,
 }
 
+/// A run of a limited script ends so long after its last operation.
+const LED_TO: u64 = 10 * SEC;
+
 /// After faults are over everything has to come to an end within this time.
 const LIVENESS_LIMIT: u64 = 120 * SEC;
 
@@ -165,17 +168,10 @@ fn add_groups(world: &mut World, swarm: &Swarm, errand: Errand, first: u64) {
 /// Faults; then they heal, and every client comes to an end; somebody reads everything; the node
 /// stops cleanly and starts once more.
 pub(crate) fn single(world: &mut World, swarm: &Swarm) -> Result<(), Halt> {
-    world.run(swarm.length, |_| false)?;
-    // Long clogs and recoveries can leave little time for work, and keep faults waiting.
-    let struck = |world: &World, fault: &Fault| world.nemeses[0].happened[*fault as usize] >= 2;
-    let enough = |world: &World| {
-        let counts = world.oracles.counts();
-        counts.acknowledged >= ACKNOWLEDGED_MIN
-            && (swarm.groups.is_none()
-                || counts.commits >= COMMITS_MIN && counts.generations >= GENERATIONS_MIN)
-            && swarm.faults.iter().all(|fault| struck(world, fault))
-    };
-    world.run(2 * swarm.length, enough)?;
+    match world.kernel.choices.is_limited() {
+        true => play_script(world, swarm)?,
+        false => work(world, swarm)?,
+    }
     world.heal();
     settle(world, "to finish after faults ended")?;
     let reader =
@@ -195,6 +191,32 @@ pub(crate) fn single(world: &mut World, swarm: &Swarm) -> Result<(), Halt> {
     world.oracles.claims(node)?;
     add_groups(world, swarm, Errand::Read, 100_000);
     settle(world, "to fetch what groups committed")
+}
+
+/// Faults and work, until there was enough of both.
+fn work(world: &mut World, swarm: &Swarm) -> Result<(), Halt> {
+    world.run(swarm.length, |_| false)?;
+    // Long clogs and recoveries can leave little time for work, and keep faults waiting.
+    let struck = |world: &World, fault: &Fault| world.nemeses[0].happened[*fault as usize] >= 2;
+    let enough = |world: &World| {
+        let counts = world.oracles.counts();
+        counts.acknowledged >= ACKNOWLEDGED_MIN
+            && (swarm.groups.is_none()
+                || counts.commits >= COMMITS_MIN && counts.generations >= GENERATIONS_MIN)
+            && swarm.faults.iter().all(|fault| struck(world, fault))
+    };
+    world.run(2 * swarm.length, enough)?;
+    Ok(())
+}
+
+/// Only what a script has happens: after that nothing more is waited for but what it led to.
+fn play_script(world: &mut World, swarm: &Swarm) -> Result<(), Halt> {
+    let spent = |world: &World| world.kernel.choices.is_spent();
+    if world.run(2 * swarm.length, spent)? {
+        let limit = (world.kernel.time + LED_TO).min(2 * swarm.length);
+        world.run(limit, |_| false)?;
+    }
+    Ok(())
 }
 
 /// Waits until the nodes serve and all actors are done.

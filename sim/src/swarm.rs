@@ -133,7 +133,23 @@ impl Swarm {
             length: choices.range(Stream::Swarm, "length", 60, 75) * SEC,
         };
         swarm.add_groups(choices);
+        swarm.add_dirs(choices);
         swarm
+    }
+
+    /// Several data directories: replicas move between them, and one of them fails.
+    fn add_dirs(&mut self, choices: &mut Choices) {
+        if !chance(choices, "several-dirs", 40) {
+            return;
+        }
+        let dirs = choices.pick(Stream::Swarm, "dirs", &["/a,/b", "/a,/b", "/a,/b,/c"]);
+        self.properties.extend([pair("log.dirs", dirs)]);
+        if chance(choices, "moves", 80) {
+            self.faults.push(Fault::Move);
+        }
+        if chance(choices, "sick-dirs", 60) {
+            self.faults.push(Fault::Sick);
+        }
     }
 
     fn add_groups(&mut self, choices: &mut Choices) {

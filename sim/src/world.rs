@@ -13,7 +13,7 @@ use dohle_jepsen::{Action, Key, Op};
 use crate::actor::{Actor, ActorInput};
 use crate::choice::{Choices, Stream};
 use crate::clock::{Clock, MS, SEC};
-use crate::disk::Crash;
+use crate::disk::{Ailment, Crash, Sickness};
 use crate::fault::{Fault, Nemesis, STRIKES_AFTER};
 use crate::kernel::Kernel;
 use crate::net::{ConnId, Net, NetEvent, NetSpeed};
@@ -39,6 +39,8 @@ pub enum Event {
     Overdue(usize, u32, Lifecycle),
     /// There is space on a node's disks again.
     Space(usize),
+    /// A node's disks are in order again; if one has failed it has to start anew.
+    Repair(usize),
     /// Time to look at what nodes believe.
     Look,
 }
@@ -151,8 +153,9 @@ impl World {
 
     /// Ends all faults and asks all actors to finish.
     pub fn heal(&mut self) {
-        for nemesis in &mut self.nemeses {
+        for (index, nemesis) in self.nemeses.iter_mut().enumerate() {
             nemesis.stop();
+            self.kernel.after(0, Event::Repair(index));
         }
         self.net.heal(&mut self.kernel);
         for index in 0..self.actors.len() {
@@ -204,6 +207,7 @@ impl World {
                 self.nodes[node].disk.limit(None);
                 Ok(())
             }
+            Event::Repair(node) => self.on_repair(node),
             Event::Look => self.on_look(),
         }
     }
@@ -344,9 +348,64 @@ impl World {
                 self.kernel.after(length, Event::Space(node));
                 self.nemeses[node].count(fault);
             }
-            Fault::Full => self.kernel.after(SEC, Event::Fault(node, fault)),
+            Fault::Sick if self.nodes[node].is_ready() => self.sicken(node),
+            Fault::Full | Fault::Sick => self.kernel.after(SEC, Event::Fault(node, fault)),
+            Fault::Move => return self.move_replica(node),
         }
         Ok(())
+    }
+
+    /// Moves a replica, and another one in a while.
+    fn move_replica(&mut self, node: usize) -> Result<(), Violation> {
+        let ready = self.nodes[node].is_ready();
+        if ready && self.nodes[node].move_replica(&mut self.kernel) {
+            self.nemeses[node].count(Fault::Move);
+            self.strike_at_move(node);
+        }
+        let pause = self.kernel.choices.heavy(Stream::Faults, "move", SEC).min(8 * SEC);
+        self.kernel.after(pause, Event::Fault(node, Fault::Move));
+        self.settle(node)
+    }
+
+    /// Moves are where crashes hurt.
+    fn strike_at_move(&mut self, node: usize) {
+        let choices = &mut self.kernel.choices;
+        if !choices.chance(Stream::Faults, "crash-in-move", 60_000) {
+            return;
+        }
+        let fault = choices.pick(Stream::Faults, "crash", &[Fault::Kill, Fault::Power]);
+        if self.nemeses[node].arm(choices, fault, 60) {
+            self.kernel.after(STRIKES_AFTER, Event::Strike(node));
+        }
+    }
+
+    /// An operation fails in a data directory that does not hold the metadata.
+    fn sicken(&mut self, node: usize) {
+        let dirs = self.nodes[node].settings().config.log_dirs.len() as u64;
+        let choices = &mut self.kernel.choices;
+        let dir = 1 + choices.below(Stream::Faults, "sick-dir", dirs - 1) as u16;
+        let ailment = choices.pick(Stream::Faults, "ailment", &[Ailment::Write, Ailment::Name]);
+        let salt = choices.below(Stream::Faults, "sick-salt", u64::MAX);
+        let length = choices.heavy(Stream::Faults, "sick", 3 * SEC).min(12 * SEC);
+        self.nodes[node].disk.sicken_dir(dir, Sickness { ailment, salt });
+        self.kernel.after(length, Event::Repair(node));
+        self.nemeses[node].count(Fault::Sick);
+    }
+
+    fn on_repair(&mut self, node: usize) -> Result<(), Violation> {
+        self.nodes[node].disk.heal();
+        let failed = self.nodes[node].disk.failed().is_some();
+        match (failed, self.nodes[node].is_ready()) {
+            (false, _) => Ok(()),
+            (true, true) if self.nodes[node].disk.failed() == Some(Ailment::Write) => {
+                self.strike(node, Fault::Kill)
+            }
+            (true, true) => self.shutdown(node),
+            (true, false) => {
+                self.kernel.after(SEC, Event::Repair(node));
+                Ok(())
+            }
+        }
     }
 
     /// A crash strikes.

@@ -90,6 +90,9 @@ found! {
     a_log_that_waits_for_space_for_ever: StarvedForgotten,
     a_batch_that_does_not_belong_there: MisplacedBatchKept,
     a_gap_that_is_believed: GapBelieved,
+    a_log_that_leaves_before_its_copy_is_in_place: CurrentRemovedFirst,
+    a_copy_that_is_not_durable: FutureNotSealed,
+    records_behind_the_copy: WritesDuringSwap,
 }
 
 mod from_outside {

@@ -11,6 +11,7 @@ use dohle_client::config::{AdminConfig, ConfigError};
 use dohle_client::machine::admin::{AdminError, ItemError, TopicDescription};
 use dohle_net::client::Tokio;
 use dohle_wire::ErrorCode;
+use tokio::runtime::Builder;
 
 use super::greeting::greet;
 use super::table::{harmless, shown};
@@ -72,8 +73,16 @@ impl Failure {
 
 /// Runs a command to its end.
 pub(crate) fn run(command: impl Future<Output = Result<(), Failure>>) -> ExitCode {
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
-    let ended = match runtime {
+    run_on(&mut Builder::new_current_thread(), command)
+}
+
+/// Runs a command to its end, its tasks on several threads.
+pub(crate) fn run_in_parallel(command: impl Future<Output = Result<(), Failure>>) -> ExitCode {
+    run_on(&mut Builder::new_multi_thread(), command)
+}
+
+fn run_on(builder: &mut Builder, command: impl Future<Output = Result<(), Failure>>) -> ExitCode {
+    let ended = match builder.enable_all().build() {
         Ok(runtime) => {
             let ended = runtime.block_on(command);
             // A name that is still being looked up holds nobody up.

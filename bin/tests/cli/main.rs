@@ -145,6 +145,10 @@ fn failures_say_what_to_do_and_have_codes() {
     assert!(two.contains("contradicts"), "{two}");
     let replay = Command::new(DOHLE).args(["sim", "replay"]).output().unwrap();
     assert!(String::from_utf8_lossy(&replay.stderr).contains("--seed"), "{replay:?}");
+    let shrink = ["sim", "shrink", "--scenario", "log", "--seed", "5", "-o", "nowhere/small.json"];
+    let shrink = Command::new(DOHLE).args(shrink).output().unwrap();
+    assert_eq!(shrink.status.code(), Some(2));
+    assert!(String::from_utf8_lossy(&shrink.stderr).contains("seed 5 does not fail"), "{shrink:?}");
     let nobody = Command::new(DOHLE).args(["topic", "list", "-b", "127.0.0.1:1"]).output().unwrap();
     assert_eq!(nobody.status.code(), Some(1));
     assert!(String::from_utf8_lossy(&nobody.stderr).contains("dohle start"), "{nobody:?}");

@@ -9,6 +9,7 @@ use dohle_wire::message::{
     DescribeLogDirsResult, DescribeLogDirsTopic,
 };
 
+use crate::disk::Space;
 use crate::mail::{Answer, DirSizes, LogSize, ShardId, ToShard};
 use crate::time::Instant;
 
@@ -69,17 +70,20 @@ impl Work for LogDirs {
         let gathered = std::mem::replace(&mut self.sizes, Gather::until(Instant(0)));
         let mut failed = BTreeSet::new();
         let mut logs: BTreeMap<u16, Vec<LogSize>> = BTreeMap::new();
+        let mut spaces = BTreeMap::new();
         for sizes in gathered.finish(Vec::new).flatten() {
             if sizes.failed {
                 failed.insert(sizes.dir);
             }
+            spaces.extend(sizes.space.map(|space| (sizes.dir, space)));
             logs.entry(sizes.dir).or_default().extend(sizes.logs);
         }
         let results = ctx.settings.config.log_dirs.iter().zip(0u16..).map(|(path, dir)| {
+            let space: Option<&Space> = spaces.get(&dir);
             let answer = DescribeLogDirsResult {
                 log_dir: path.clone(),
-                total_bytes: UNKNOWN,
-                usable_bytes: UNKNOWN,
+                total_bytes: space.map_or(UNKNOWN, |space| number(space.total)),
+                usable_bytes: space.map_or(UNKNOWN, |space| number(space.usable)),
                 ..Default::default()
             };
             match failed.contains(&dir) {
@@ -95,6 +99,10 @@ impl Work for LogDirs {
     }
 }
 
+fn number(bytes: u64) -> i64 {
+    i64::try_from(bytes).unwrap_or(i64::MAX)
+}
+
 impl LogDirs {
     /// What is asked for of the logs in one directory, by topic.
     fn topics(&self, ctx: &Ctx<'_>, logs: Vec<LogSize>) -> Vec<DescribeLogDirsTopic> {
@@ -103,11 +111,12 @@ impl LogDirs {
             let Some(topic) = ctx.image.topic_by_id(&log.partition.topic) else { continue };
             let partition_index = log.partition.index.0;
             if self.wants(&topic.name, partition_index) {
-                let partition_size = i64::try_from(log.bytes).unwrap_or(i64::MAX);
+                let partition_size = number(log.bytes);
                 let partition = DescribeLogDirsPartition {
                     partition_index,
                     partition_size,
-                    ..Default::default()
+                    offset_lag: log.future.unwrap_or(0),
+                    is_future_key: log.future.is_some(),
                 };
                 topics.entry(&*topic.name).or_default().push(partition);
             }

@@ -8,6 +8,7 @@
 //! Must never know: other sessions, the order of requests (the session's queue has that).
 
 mod alter;
+mod alter_dirs;
 mod authorized;
 mod cluster;
 mod configs;
@@ -243,6 +244,7 @@ pending! {
     EpochEnds(list_offsets::EpochEnds),
     DeleteRecords(records::DeleteRecords),
     LogDirs(log_dirs::LogDirs),
+    AlterDirs(alter_dirs::AlterDirs),
     Metadata(metadata::AutoCreation),
     CreateTopics(topics::CreateTopics),
     DeleteTopics(topics::DeleteTopics),
@@ -275,6 +277,7 @@ pub(crate) fn begin(ctx: &mut Ctx<'_>, body: &mut Reader) -> Result<Begun, Decod
         ApiKey::DescribeCluster => cluster::begin(ctx, body),
         ApiKey::DescribeTopicPartitions => partitions::begin(ctx, body),
         ApiKey::DescribeLogDirs => log_dirs::begin(ctx, body),
+        ApiKey::AlterReplicaLogDirs => alter_dirs::begin(ctx, body),
         ApiKey::InitProducerId => producer_id::begin(ctx, body),
         ApiKey::FindCoordinator => find_coordinator::begin(ctx, body),
         ApiKey::JoinGroup => groups::begin_join(ctx, body),

@@ -44,6 +44,7 @@ pub const SERVED: &[Served] = &[
     all_of(ApiKey::OffsetForLeaderEpoch),
     all_of(ApiKey::DescribeConfigs),
     all_of(ApiKey::AlterConfigs),
+    all_of(ApiKey::AlterReplicaLogDirs),
     all_of(ApiKey::DescribeLogDirs),
     all_of(ApiKey::CreatePartitions),
     all_of(ApiKey::IncrementalAlterConfigs),

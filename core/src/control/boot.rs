@@ -18,6 +18,8 @@ use super::{ControlSettings, Effect, clean_stop, warn};
 use crate::config::broker::BrokerConfig;
 use crate::disk::{DirEntry, DiskOp, FilePath, IoDone, IoOk};
 use crate::fx::Fx;
+use crate::log::names::future_of;
+use crate::mail::Directories;
 use crate::time::Now;
 
 /// A start that has not got to the metadata yet.
@@ -31,6 +33,8 @@ pub(super) struct Boot {
     judged: Option<Judged>,
     /// Nothing is reserved any more.
     released: bool,
+    /// Directories that cannot be used, and why.
+    failed: BTreeMap<u16, String>,
 }
 
 /// What was read of one data directory.
@@ -40,6 +44,8 @@ struct Dir {
     clean_stop: Option<Bytes>,
     checkpoints: BTreeMap<CheckpointKind, Bytes>,
     folders: Vec<String>,
+    /// Folders of logs on their way here, with the names of their partitions.
+    futures: Vec<(String, String)>,
 }
 
 /// What all of that comes to.
@@ -52,8 +58,10 @@ pub(super) struct Judged {
     /// Broker epochs in the marks of a clean stop.
     pub(super) clean_epochs: Vec<i64>,
     pub(super) keeper: Keeper,
-    /// Data directory of each partition's folder.
-    pub(super) folders: BTreeMap<String, u16>,
+    /// Where logs can be, and where they are.
+    pub(super) directories: Directories,
+    /// Why some directories cannot be used.
+    pub(super) failed: BTreeMap<u16, String>,
     /// Directories in which a used mark of a clean stop is left.
     pub(super) marks: Vec<u16>,
 }
@@ -62,7 +70,7 @@ impl Boot {
     /// Asks for everything.
     ///
     /// # Errors
-    /// That the configuration names no directory for the metadata.
+    /// That the configuration names no directory for the metadata, or one that cannot be used.
     pub(super) fn begin(settings: &ControlSettings, fx: &mut Fx<Effect>) -> Result<Self, String> {
         let config = &settings.config;
         let metadata_dir = metadata_dir(config)?;
@@ -74,8 +82,12 @@ impl Boot {
             dirs: vec![Dir::default(); config.log_dirs.len()],
             judged: None,
             released: false,
+            failed: settings.unusable.clone(),
         };
-        for dir in 0..count {
+        if let Some(why) = boot.failed.get(&metadata_dir) {
+            return Err(unusable(config, metadata_dir, why));
+        }
+        for dir in (0..count).filter(|dir| !settings.unusable.contains_key(dir)) {
             let get = |token, name: &str| DiskOp::Get {
                 id: id(token, dir),
                 path: FilePath::new(dir, name),
@@ -109,14 +121,15 @@ impl Boot {
     ) -> Result<Option<Box<Node>>, String> {
         self.pending -= 1;
         let (token, dir) = token(done.id);
-        let path = &settings.config.log_dirs[usize::from(dir)];
-        let answer = done.result.map_err(|error| {
-            format!(
-                "the data directory {path} cannot be used: {error}; see to the disk and start again"
-            )
-        })?;
-        if self.judged.is_none() {
-            self.note(dir, token, answer);
+        match done.result {
+            Ok(answer) if self.judged.is_none() => self.note(dir, token, answer),
+            Ok(_) => {}
+            Err(error) if dir == self.metadata_dir => {
+                return Err(unusable(&settings.config, dir, &error.to_string()));
+            }
+            Err(error) => {
+                self.failed.entry(dir).or_insert(error.to_string());
+            }
         }
         if self.pending > 0 {
             return Ok(None);
@@ -134,7 +147,8 @@ impl Boot {
             self.ask(reserve::give_up(self.metadata_dir), fx);
             return Ok(None);
         }
-        let judged = self.judged.take().expect("judged before");
+        let mut judged = self.judged.take().expect("judged before");
+        judged.leave_out(std::mem::take(&mut self.failed));
         Ok(Some(Node::open(now, settings, judged, fx)?))
     }
 
@@ -146,39 +160,49 @@ impl Boot {
             (Token::Checkpoint(kind), IoOk::Content(Some(file))) => {
                 dir.checkpoints.insert(kind, file);
             }
-            (Token::Listing, IoOk::Listing(Some(entries))) => dir.folders = folders(&entries),
+            (Token::Listing, IoOk::Listing(Some(entries))) => {
+                dir.folders = folders(&entries);
+                dir.futures = futures(&entries);
+            }
             _ => {}
         }
     }
 
-    fn judge(&self, settings: &ControlSettings, fx: &mut Fx<Effect>) -> Result<Judged, String> {
+    fn judge(&mut self, settings: &ControlSettings, fx: &mut Fx<Effect>) -> Result<Judged, String> {
         let config = &settings.config;
-        let found = config.log_dirs.iter().zip(&self.dirs).map(|(path, dir)| Found {
-            path,
-            file: dir.identity.as_deref(),
-            has_logs: dir.folders.iter().any(|name| !name.starts_with("__cluster_metadata-")),
+        let found = self.usable().map(|(at, dir)| {
+            let has_logs = dir.folders.iter().any(|name| !name.starts_with("__cluster_metadata-"));
+            let path = config.log_dirs[usize::from(at)].as_str();
+            (at, Found { path, file: dir.identity.as_deref(), has_logs })
         });
-        let found: Vec<_> = found.collect();
-        let identity = identity::judge(config.node_id, &found, &settings.fresh)?;
+        let found: BTreeMap<u16, Found<'_>> = found.collect();
+        let identity = identity::judge(config.node_id, self.metadata_dir, &found, &settings.fresh)?;
+        self.failed.extend(identity.refused.clone());
         let (clean, clean_epochs) = self.clean_stops(config, fx);
         Ok(Judged {
             metadata_dir: self.metadata_dir,
+            directories: self.directories(&identity),
             identity,
             clean,
             clean_epochs,
             keeper: self.keeper(config, fx),
-            folders: self.all_folders(),
             marks: self.marks(),
+            failed: BTreeMap::new(),
         })
+    }
+
+    /// The directories that nothing is known against.
+    fn usable(&self) -> impl Iterator<Item = (u16, &Dir)> {
+        (0u16..).zip(&self.dirs).filter(|(at, _)| !self.failed.contains_key(at))
     }
 
     /// A stop was clean when it was in every directory that this node had then.
     fn clean_stops(&self, config: &BrokerConfig, fx: &mut Fx<Effect>) -> (bool, Vec<i64>) {
-        let known =
-            self.dirs.iter().zip(&config.log_dirs).filter(|(dir, _)| dir.identity.is_some());
+        let known = self.usable().filter(|(_, dir)| dir.identity.is_some());
         let mut epochs = Vec::new();
         let mut clean = true;
-        for (dir, path) in known {
+        for (at, dir) in known {
+            let path = &config.log_dirs[usize::from(at)];
             match dir.clean_stop.as_deref().map(clean_stop::parse) {
                 Some(Ok(epoch)) => epochs.extend(epoch),
                 Some(Err(why)) => {
@@ -195,7 +219,7 @@ impl Boot {
     fn keeper(&self, config: &BrokerConfig, fx: &mut Fx<Effect>) -> Keeper {
         let count = u16::try_from(self.dirs.len()).unwrap_or(u16::MAX);
         let mut keeper = Keeper::new(self.metadata_dir, count);
-        for (dir, found) in (0u16..).zip(&self.dirs) {
+        for (dir, found) in self.usable() {
             for (kind, content) in &found.checkpoints {
                 if let Err(why) = keeper.load(dir, *kind, content) {
                     let path = &config.log_dirs[usize::from(dir)];
@@ -207,14 +231,22 @@ impl Boot {
         keeper
     }
 
-    fn all_folders(&self) -> BTreeMap<String, u16> {
-        let dirs = (0u16..).zip(&self.dirs);
-        dirs.flat_map(|(at, dir)| dir.folders.iter().map(move |name| (name.clone(), at))).collect()
+    fn directories(&self, identity: &Identity) -> Directories {
+        let mut all = Directories { ids: identity.directories.clone(), ..Directories::default() };
+        for (at, dir) in self.usable() {
+            for name in &dir.folders {
+                all.folders.entry(name.clone()).or_default().insert(at);
+            }
+            for (name, folder) in &dir.futures {
+                let path = FilePath::new(at, folder.as_str());
+                all.futures.entry(name.clone()).or_default().push(path);
+            }
+        }
+        all
     }
 
     fn marks(&self) -> Vec<u16> {
-        let dirs = (0u16..).zip(&self.dirs);
-        dirs.filter(|(_, dir)| dir.clean_stop.is_some()).map(|(at, _)| at).collect()
+        self.usable().filter(|(_, dir)| dir.clean_stop.is_some()).map(|(at, _)| at).collect()
     }
 
     /// Takes the marks of a clean stop away.
@@ -225,6 +257,32 @@ impl Boot {
             self.ask(DiskOp::Rename { id: id(Token::CleanStop, dir), from, to }, fx);
         }
     }
+}
+
+impl Judged {
+    /// Some directories cannot be used after all.
+    fn leave_out(&mut self, failed: BTreeMap<u16, String>) {
+        let gone = |dir: &u16| failed.contains_key(dir);
+        self.identity.directories.retain(|dir, _| !gone(dir));
+        self.identity.to_write.retain(|dir, _| !gone(dir));
+        self.identity.fresh.retain(|dir| !gone(dir));
+        self.marks.retain(|dir| !gone(dir));
+        self.directories.ids.retain(|dir, _| !gone(dir));
+        self.directories.folders.retain(|_, dirs| {
+            dirs.retain(|dir| !gone(dir));
+            !dirs.is_empty()
+        });
+        for futures in self.directories.futures.values_mut() {
+            futures.retain(|path| !gone(&path.dir));
+        }
+        self.directories.failed = failed.keys().copied().collect();
+        self.failed = failed;
+    }
+}
+
+fn unusable(config: &BrokerConfig, dir: u16, why: &str) -> String {
+    let path = &config.log_dirs[usize::from(dir)];
+    format!("the data directory {path} cannot be used: {why}; see to the disk and start again")
 }
 
 /// Which of the data directories holds the metadata log.
@@ -242,4 +300,10 @@ fn metadata_dir(config: &BrokerConfig) -> Result<u16, String> {
 fn folders(entries: &[DirEntry]) -> Vec<String> {
     let folders = entries.iter().filter(|entry| entry.is_dir && key(&entry.name).is_some());
     folders.map(|entry| entry.name.clone()).collect()
+}
+
+fn futures(entries: &[DirEntry]) -> Vec<(String, String)> {
+    let folders = entries.iter().filter(|entry| entry.is_dir);
+    let named = folders.filter_map(|entry| Some((future_of(&entry.name)?, &entry.name)));
+    named.map(|(of, folder)| (of.to_owned(), folder.clone())).collect()
 }

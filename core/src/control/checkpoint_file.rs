@@ -6,10 +6,11 @@ use std::collections::BTreeMap;
 use dohle_wire::id::{Offset, PartitionIndex};
 
 /// A partition by name, as checkpoints know it.
-pub(super) type Key = (String, PartitionIndex);
+pub type Key = (String, PartitionIndex);
 
 /// The file's content.
-pub(super) fn encode(entries: &BTreeMap<Key, Offset>) -> String {
+#[must_use]
+pub fn encode(entries: &BTreeMap<Key, Offset>) -> String {
     let mut text = format!("0\n{}\n", entries.len());
     for ((topic, partition), offset) in entries {
         text.push_str(&format!("{topic} {partition} {offset}\n"));
@@ -21,7 +22,7 @@ pub(super) fn encode(entries: &BTreeMap<Key, Offset>) -> String {
 ///
 /// # Errors
 /// Where it is damaged: then none of it is believed.
-pub(super) fn parse(bytes: &[u8]) -> Result<BTreeMap<Key, Offset>, String> {
+pub fn parse(bytes: &[u8]) -> Result<BTreeMap<Key, Offset>, String> {
     let text = std::str::from_utf8(bytes).map_err(|_| "not text".to_owned())?;
     let mut lines = text.lines();
     match lines.next() {
@@ -53,7 +54,8 @@ fn entry(line: &str) -> Option<(Key, Offset)> {
 }
 
 /// The key of a log by the name of its folder.
-pub(super) fn key(name: &str) -> Option<Key> {
+#[must_use]
+pub fn key(name: &str) -> Option<Key> {
     let (topic, partition) = name.rsplit_once('-')?;
     let partition = partition.parse().ok().filter(|partition| *partition >= 0)?;
     Some((topic.to_owned(), PartitionIndex(partition)))
@@ -61,7 +63,12 @@ pub(super) fn key(name: &str) -> Option<Key> {
 
 #[cfg(test)]
 mod tests {
+    use proptest::collection::btree_map;
+    use proptest::prelude::*;
+    use proptest::sample::Index;
+
     use super::*;
+    use crate::tests::props;
 
     fn check_damaged(text: &str, why: &str) {
         let error = parse(text.as_bytes()).unwrap_err();
@@ -93,5 +100,42 @@ mod tests {
         check_damaged("0\n1\na 0 -5\n", "line 3");
         check_damaged("0\n2\na 0 5\na 0 6\n", "again");
         assert!(parse(&[0xc3, 0x28]).is_err());
+    }
+
+    fn entries() -> impl Strategy<Value = BTreeMap<Key, Offset>> {
+        let key = ("[a-z0-9._-]{1,12}", 0..300i32).prop_map(|(t, p)| (t, PartitionIndex(p)));
+        btree_map(key, (0..=i64::MAX).prop_map(Offset), 0..8)
+    }
+
+    proptest! {
+        #![proptest_config(props(200))]
+
+        #[test]
+        fn what_is_written_is_read(entries in entries()) {
+            prop_assert_eq!(parse(encode(&entries).as_bytes()), Ok(entries));
+        }
+
+        #[test]
+        fn lines_that_are_missing_are_missed(entries in entries(), lines in any::<Index>()) {
+            let file = encode(&entries);
+            let kept = lines.index(entries.len() + 2);
+            let cut: String = file.lines().take(kept).map(|line| format!("{line}\n")).collect();
+            prop_assert_eq!(parse(cut.as_bytes()).is_ok(), kept == 0);
+        }
+
+        #[test]
+        fn a_damaged_byte_is_told_or_makes_another_whole_file(
+            entries in entries(),
+            at in any::<Index>(),
+            byte in any::<u8>(),
+        ) {
+            let mut file = encode(&entries).into_bytes();
+            let at = at.index(file.len());
+            file[at] = byte;
+            if let Ok(found) = parse(&file) {
+                prop_assert!(found.values().all(|offset| offset.0 >= 0));
+                prop_assert_eq!(parse(encode(&found).as_bytes()), Ok(found));
+            }
+        }
     }
 }

@@ -18,7 +18,7 @@ use super::io::{CheckpointKind, Token, id};
 use crate::disk::{DiskOp, FilePath};
 use crate::fx::Fx;
 use crate::image::Image;
-use crate::mail::{Checkpoints, LogCheckpoint, PartitionId};
+use crate::mail::{Checkpoints, Directories, LogCheckpoint, PartitionId};
 use crate::quorum::FOLDER;
 
 /// What is known of one log.
@@ -117,6 +117,7 @@ impl Keeper {
             high_watermarks: of(CheckpointKind::HighWatermarks),
             durable: self.durable(),
             cleaned: of(CheckpointKind::Cleaned),
+            directories: Directories::default(),
         }
     }
 

@@ -26,12 +26,14 @@ pub(super) struct Found<'a> {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Identity {
     pub(super) cluster_id: Arc<str>,
-    /// Ids of the data directories, in their order.
-    pub(super) directories: Vec<Uuid>,
+    /// Ids of the data directories, by number.
+    pub(super) directories: BTreeMap<u16, Uuid>,
     /// Directories whose file has to be written, and its content.
     pub(super) to_write: BTreeMap<u16, String>,
     /// Directories that had no file.
     pub(super) fresh: BTreeSet<u16>,
+    /// Directories that are not this node's, and why.
+    pub(super) refused: BTreeMap<u16, String>,
 }
 
 /// The content of one file.
@@ -41,102 +43,139 @@ struct MetaProperties {
     directory_id: Option<Uuid>,
 }
 
-/// Judges all data directories together.
+/// Judges all data directories together, by number. The one with the metadata says who this node
+/// is; another one that does not fit it is refused alone.
 ///
 /// # Errors
-/// What is wrong, what was expected and what to do, for the operator.
+/// What is wrong with the metadata's directory, what was expected and what to do, for the operator.
 pub(super) fn judge(
     node_id: i32,
-    dirs: &[Found<'_>],
+    metadata_dir: u16,
+    dirs: &BTreeMap<u16, Found<'_>>,
     fresh: &FreshIds,
 ) -> Result<Identity, String> {
-    let mut read = Vec::new();
-    for dir in dirs {
-        let meta = dir.file.map(|bytes| parse(bytes).map_err(|why| unreadable(dir.path, &why)));
-        let meta = meta.transpose()?;
-        if let Some(meta) = &meta
-            && meta.node_id != node_id
-        {
-            return Err(format!(
-                "{}/{FILE} says that the directory belongs to node.id {}, but this node is \
-                 {node_id}. Start with node.id={}, or with the data directory of node {node_id}.",
-                dir.path, meta.node_id, meta.node_id
-            ));
-        }
-        if meta.is_none() && dir.has_logs {
-            return Err(format!(
-                "{} holds partitions but no {FILE}, so nobody knows whose they are. Restore that \
-                 file, or start with an empty data directory.",
-                dir.path
-            ));
-        }
-        read.push(meta);
-    }
-    let cluster_id = cluster_id(dirs, &read, fresh)?;
-    let directories = directory_ids(dirs, &read, fresh)?;
-    let mut identity = Identity {
-        cluster_id: cluster_id.clone(),
-        directories,
-        to_write: BTreeMap::new(),
-        fresh: BTreeSet::new(),
-    };
-    for (dir, meta) in (0u16..).zip(&read) {
-        if meta.is_none() {
-            identity.fresh.insert(dir);
-        }
-        if meta.as_ref().is_none_or(|meta| meta.directory_id.is_none()) {
-            let id = identity.directories[usize::from(dir)];
-            identity.to_write.insert(dir, write(&cluster_id, node_id, id));
-        }
-    }
-    Ok(identity)
-}
-
-/// The cluster id that all directories agree on, or a new one when none has any.
-fn cluster_id(
-    dirs: &[Found<'_>],
-    read: &[Option<MetaProperties>],
-    fresh: &FreshIds,
-) -> Result<Arc<str>, String> {
-    let mut known: Option<(&str, &str)> = None;
-    for (dir, meta) in dirs.iter().zip(read) {
-        let Some(meta) = meta else { continue };
-        match known {
-            None => known = Some((dir.path, &meta.cluster_id)),
-            Some((_, id)) if id == meta.cluster_id => {}
-            Some((first, id)) => {
-                return Err(format!(
-                    "{first}/{FILE} says cluster.id {id}, but {}/{FILE} says {}. All data \
-                     directories of a node must belong to one cluster; take the wrong one out of \
-                     log.dirs.",
-                    dir.path, meta.cluster_id
-                ));
+    let mut judging = Judging { dirs, read: BTreeMap::new(), refused: BTreeMap::new() };
+    for (dir, found) in dirs {
+        match read(node_id, found) {
+            Ok(Some(meta)) => {
+                judging.read.insert(*dir, meta);
+            }
+            Ok(None) => {}
+            Err(why) => {
+                judging.refused.insert(*dir, why);
             }
         }
     }
-    Ok(known.map_or_else(|| fresh.cluster.to_string().into(), |(_, id)| id.into()))
+    if let Some(why) = judging.refused.remove(&metadata_dir) {
+        return Err(why);
+    }
+    let cluster_id = judging.cluster_id(metadata_dir, fresh)?;
+    judging.refuse_copies(metadata_dir);
+    let usable = || dirs.keys().copied().filter(|dir| !judging.refused.contains_key(dir));
+    let directories: BTreeMap<u16, Uuid> =
+        usable().map(|dir| (dir, judging.directory_id(dir, fresh))).collect();
+    let without = |dir: &u16| judging.read.get(dir).is_none_or(|meta| meta.directory_id.is_none());
+    let content = |dir: u16| (dir, write(&cluster_id, node_id, directories[&dir]));
+    Ok(Identity {
+        to_write: usable().filter(without).map(content).collect(),
+        fresh: usable().filter(|dir| !judging.read.contains_key(dir)).collect(),
+        cluster_id,
+        directories,
+        refused: judging.refused,
+    })
 }
 
-fn directory_ids(
-    dirs: &[Found<'_>],
-    read: &[Option<MetaProperties>],
-    fresh: &FreshIds,
-) -> Result<Vec<Uuid>, String> {
-    let mut ids: Vec<Uuid> = Vec::new();
-    for (at, meta) in read.iter().enumerate() {
-        let stored = meta.as_ref().and_then(|meta| meta.directory_id);
-        let id = stored.or(fresh.directories.get(at).copied()).unwrap_or(Uuid::ZERO);
-        assert!(!id.is_reserved(), "the driver gave the reserved id {id} for a data directory");
-        if let Some(other) = ids.iter().position(|other| *other == id) {
-            return Err(format!(
+/// What is known while directories are judged.
+struct Judging<'a> {
+    dirs: &'a BTreeMap<u16, Found<'a>>,
+    /// The files that say something.
+    read: BTreeMap<u16, MetaProperties>,
+    refused: BTreeMap<u16, String>,
+}
+
+/// What a directory says of itself, taken alone.
+fn read(node_id: i32, dir: &Found<'_>) -> Result<Option<MetaProperties>, String> {
+    let meta = dir.file.map(|bytes| parse(bytes).map_err(|why| unreadable(dir.path, &why)));
+    let meta = meta.transpose()?;
+    if let Some(meta) = &meta
+        && meta.node_id != node_id
+    {
+        return Err(format!(
+            "{}/{FILE} says that the directory belongs to node.id {}, but this node is \
+             {node_id}. Start with node.id={}, or with the data directory of node {node_id}.",
+            dir.path, meta.node_id, meta.node_id
+        ));
+    }
+    if meta.is_none() && dir.has_logs {
+        return Err(format!(
+            "{} holds partitions but no {FILE}, so nobody knows whose they are. Restore that \
+             file, or start with an empty data directory.",
+            dir.path
+        ));
+    }
+    Ok(meta)
+}
+
+impl Judging<'_> {
+    /// The cluster of the metadata, or a new one when no directory belongs to any. Directories of
+    /// other clusters are refused.
+    fn cluster_id(&mut self, metadata_dir: u16, fresh: &FreshIds) -> Result<Arc<str>, String> {
+        let path = |dir: u16| self.dirs[&dir].path;
+        let Some(own) = self.read.get(&metadata_dir) else {
+            return match self.read.iter().next() {
+                None => Ok(fresh.cluster.to_string().into()),
+                Some((other, meta)) => Err(format!(
+                    "{}, which is to hold the metadata, has no {FILE}, but {} belongs to cluster \
+                     {}. Put the disk with the metadata back, or start with empty data \
+                     directories.",
+                    path(metadata_dir),
+                    path(*other),
+                    meta.cluster_id
+                )),
+            };
+        };
+        for (dir, meta) in &self.read {
+            if meta.cluster_id != own.cluster_id {
+                let why = format!(
+                    "{}/{FILE} says cluster.id {}, but {}/{FILE} says {}. All data directories of \
+                     a node must belong to one cluster; take the wrong one out of log.dirs.",
+                    path(metadata_dir),
+                    own.cluster_id,
+                    path(*dir),
+                    meta.cluster_id
+                );
+                self.refused.insert(*dir, why);
+            }
+        }
+        Ok(own.cluster_id.as_str().into())
+    }
+
+    /// Of two directories with one id one is a copy. The one with the metadata is no copy; between
+    /// others nobody can tell.
+    fn refuse_copies(&mut self, metadata_dir: u16) {
+        let usable = self.read.iter().filter(|(dir, _)| !self.refused.contains_key(dir));
+        let known: Vec<(u16, Uuid)> =
+            usable.filter_map(|(dir, meta)| Some((*dir, meta.directory_id?))).collect();
+        for (dir, id) in known.iter().filter(|(dir, _)| *dir != metadata_dir) {
+            let Some((other, _)) = known.iter().find(|(at, same)| at != dir && same == id) else {
+                continue;
+            };
+            let why = format!(
                 "{} and {} have the same directory.id {id}: one is a copy of the other. Take the \
                  copy out of log.dirs.",
-                dirs[other].path, dirs[at].path
-            ));
+                self.dirs[other].path, self.dirs[dir].path
+            );
+            self.refused.insert(*dir, why);
         }
-        ids.push(id);
     }
-    Ok(ids)
+
+    fn directory_id(&self, dir: u16, fresh: &FreshIds) -> Uuid {
+        let stored = self.read.get(&dir).and_then(|meta| meta.directory_id);
+        let drawn = fresh.directories.get(usize::from(dir)).copied();
+        let id = stored.or(drawn).unwrap_or(Uuid::ZERO);
+        assert!(!id.is_reserved(), "the driver gave the reserved id {id} for a data directory");
+        id
+    }
 }
 
 fn unreadable(path: &str, why: &str) -> String {
@@ -218,18 +257,33 @@ mod tests {
         Found { path, file: file.map(str::as_bytes), has_logs: false }
     }
 
+    /// Judges directories of which the first holds the metadata.
+    fn judged(dirs: &[Found<'_>]) -> Result<Identity, String> {
+        let dirs = (0..).zip(dirs.iter().cloned()).collect();
+        judge(1, 0, &dirs, &fresh())
+    }
+
     fn check_refused(dirs: &[Found<'_>], parts: &[&str]) {
-        let error = judge(1, dirs, &fresh()).unwrap_err();
+        let error = judged(dirs).unwrap_err();
         parts.iter().for_each(|part| assert!(error.contains(part), "{part:?} not in {error}"));
+    }
+
+    /// Beside a directory of Kafka's another one is refused alone.
+    fn check_alone(other: Found<'_>, parts: &[&str]) {
+        let identity = judged(&[found("a", Some(KAFKAS)), other]).unwrap();
+        assert_eq!(identity.directories.keys().collect::<Vec<_>>(), [&0]);
+        assert!(identity.to_write.is_empty() && identity.fresh.is_empty());
+        let why = &identity.refused[&1];
+        parts.iter().for_each(|part| assert!(why.contains(part), "{part:?} not in {why}"));
     }
 
     #[test]
     fn an_empty_directory_gets_an_identity_that_is_read_back() {
-        let identity = judge(1, &[found("d", None)], &fresh()).unwrap();
-        assert_eq!(identity.directories, [Uuid::from_u128(1 << 101)]);
+        let identity = judged(&[found("d", None)]).unwrap();
+        assert_eq!(identity.directories, BTreeMap::from([(0, Uuid::from_u128(1 << 101))]));
         let written = &identity.to_write[&0];
         assert_eq!(written.lines().filter(|line| !line.starts_with('#')).count(), 4);
-        let again = judge(1, &[found("d", Some(written))], &fresh()).unwrap();
+        let again = judged(&[found("d", Some(written))]).unwrap();
         assert_eq!(again.cluster_id, identity.cluster_id);
         assert_eq!(again.directories, identity.directories);
         assert!(again.to_write.is_empty() && again.fresh.is_empty());
@@ -237,9 +291,9 @@ mod tests {
 
     #[test]
     fn kafkas_file_is_kept_and_a_new_directory_joins_its_cluster() {
-        let identity = judge(1, &[found("a", Some(KAFKAS)), found("b", None)], &fresh()).unwrap();
+        let identity = judged(&[found("a", Some(KAFKAS)), found("b", None)]).unwrap();
         assert_eq!(&*identity.cluster_id, "4L6g3nShT-eMCtK--X86sw");
-        assert_eq!(identity.directories[0].to_string(), "cZzEj9P9IHY8qzntIAUXiQ");
+        assert_eq!(identity.directories[&0].to_string(), "cZzEj9P9IHY8qzntIAUXiQ");
         assert_eq!(identity.fresh, BTreeSet::from([1]));
         assert!(identity.to_write[&1].contains("cluster.id=4L6g3nShT-eMCtK--X86sw"));
     }
@@ -247,7 +301,7 @@ mod tests {
     #[test]
     fn a_file_from_before_directory_ids_gets_one() {
         let old = "version=1\ncluster.id=c\nnode.id=1\n";
-        let identity = judge(1, &[found("a", Some(old))], &fresh()).unwrap();
+        let identity = judged(&[found("a", Some(old))]).unwrap();
         assert!(identity.to_write.contains_key(&0) && identity.fresh.is_empty());
     }
 
@@ -255,15 +309,6 @@ mod tests {
     fn refusals_say_what_was_found_what_was_expected_and_what_to_do() {
         let other_node = KAFKAS.replace("node.id=1", "node.id=7");
         check_refused(&[found("d", Some(&other_node))], &["d/meta", "node.id 7", "node.id=7"]);
-        let other_cluster = KAFKAS.replace("4L6", "5L6").replace("cZz", "dZz");
-        check_refused(
-            &[found("a", Some(KAFKAS)), found("b", Some(&other_cluster))],
-            &["a/meta", "b/meta", "4L6g3nShT", "5L6g3nShT", "log.dirs"],
-        );
-        check_refused(
-            &[found("a", Some(KAFKAS)), found("b", Some(KAFKAS))],
-            &["a and b", "directory.id cZz", "copy"],
-        );
         check_refused(&[found("d", Some(""))], &["version is missing", "Expected"]);
         check_refused(&[found("d", Some("version=0\nbroker.id=1"))], &["ZooKeeper"]);
         check_refused(&[found("d", Some("version=2"))], &["version is 2"]);
@@ -274,5 +319,31 @@ mod tests {
         let garbage = Found { path: "d", file: Some(&[0xff, 0xfe]), has_logs: false };
         check_refused(&[garbage], &["not text"]);
         check_refused(&[Found { path: "d", file: None, has_logs: true }], &["holds partitions"]);
+        check_refused(
+            &[found("a", None), found("b", Some(KAFKAS))],
+            &["a, which is to hold the metadata", "b belongs to cluster 4L6g3nShT"],
+        );
+    }
+
+    #[test]
+    fn a_directory_that_does_not_fit_the_metadatas_is_refused_alone() {
+        let other_node = KAFKAS.replace("node.id=1", "node.id=7");
+        check_alone(found("b", Some(&other_node)), &["b/meta", "node.id 7"]);
+        let other_cluster = KAFKAS.replace("4L6", "5L6").replace("cZz", "dZz");
+        check_alone(
+            found("b", Some(&other_cluster)),
+            &["a/meta", "b/meta", "4L6g3nShT", "5L6g3nShT", "log.dirs"],
+        );
+        check_alone(found("b", Some(KAFKAS)), &["a and b", "directory.id cZz", "copy"]);
+        check_alone(found("b", Some("")), &["version is missing"]);
+        check_alone(Found { path: "b", file: None, has_logs: true }, &["holds partitions"]);
+    }
+
+    #[test]
+    fn of_two_copies_beside_the_metadata_neither_is_used() {
+        let other = KAFKAS.replace("cZz", "dZz");
+        let dirs = [found("a", Some(KAFKAS)), found("b", Some(&other)), found("c", Some(&other))];
+        let identity = judged(&dirs).unwrap();
+        assert_eq!(identity.refused.keys().collect::<Vec<_>>(), [&1, &2]);
     }
 }

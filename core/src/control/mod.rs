@@ -17,6 +17,7 @@
 //! * The mark is written after everything else is durable.
 //! * A request before the node is ready or while it stops is refused, retriably.
 //!
+//! A data directory that cannot be used, at the start or later, goes offline alone ([`offline`]).
 //! A disk that fails under the metadata ends the node, with one exception: a full one leaves
 //! what is committed readable, while changes are refused until there is space ([`resume`]). A little
 //! is kept in reserve for that, so that the node can be stopped, started and asked to delete
@@ -25,12 +26,13 @@
 //! Must never know: sockets, threads, how partitions keep their records.
 
 mod boot;
-mod checkpoint_file;
+pub mod checkpoint_file;
 mod checkpoints;
 mod clean_stop;
 mod identity;
 mod io;
 mod node;
+mod offline;
 mod reserve;
 mod resume;
 mod start;
@@ -38,6 +40,7 @@ mod stop;
 #[cfg(test)]
 mod tests;
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use dohle_wire::error::ErrorCode;
@@ -118,6 +121,8 @@ pub struct ControlSettings {
     pub fresh: FreshIds,
     /// Of its random numbers (topic ids).
     pub seed: u64,
+    /// Data directories that the driver cannot use, and why.
+    pub unusable: BTreeMap<u16, String>,
 }
 
 /// How far the unit has come.

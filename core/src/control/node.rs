@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use dohle_wire::error::ErrorCode;
-use dohle_wire::id::{LeaderEpoch, Offset};
+use dohle_wire::id::{LeaderEpoch, Offset, Uuid};
 use dohle_wire::message::MetadataRecord;
 
 use super::checkpoints::Keeper;
@@ -41,6 +41,8 @@ pub(super) struct Node {
     pub(super) keeper: Keeper,
     pub(super) stage: Stage,
     pub(super) failed_dirs: BTreeSet<u16>,
+    /// Ids of those that failed since this node registered.
+    pub(super) lost_dirs: BTreeSet<Uuid>,
     /// The disk under the metadata is full: nothing can be changed.
     pub(super) frozen: bool,
     /// When the metadata log is to be opened anew.
@@ -157,7 +159,7 @@ impl Node {
                 Ok(())
             }
             ToControl::Stopped(shard) => self.on_shard_stopped(now, shard, fx),
-            ToControl::DirFailed { dir, why } => self.on_dir_failed(dir, &why, fx),
+            ToControl::DirFailed { dir, why } => self.on_dir_failed(now, dir, &why, fx),
             ToControl::DirFull { dir, why } => {
                 self.on_dir_full(dir, &why, fx);
                 Ok(())
@@ -168,6 +170,13 @@ impl Node {
             }
             ToControl::LeftOpen { dir } => {
                 self.keeper.leave_open(dir);
+                Ok(())
+            }
+            ToControl::Placed { partition, dir } => self.on_placed(now, partition, dir, fx),
+            ToControl::Prefer { topic, index, dir } => {
+                if let Some(id) = self.who.directories.ids.get(&dir) {
+                    self.controller.prefer_dir(topic, index, *id);
+                }
                 Ok(())
             }
         }
@@ -190,30 +199,6 @@ impl Node {
             self.keeper.metadata_durable(durable);
         }
         self.keeper.write(fx);
-    }
-
-    fn on_dir_failed(&mut self, dir: u16, why: &str, fx: &mut Fx<Effect>) -> Result<(), String> {
-        if !self.failed_dirs.insert(dir) {
-            return Ok(());
-        }
-        let path = self.path(dir).to_owned();
-        note(
-            Level::Error,
-            format!(
-                "the data directory {path} failed ({why}): its partitions are offline until \
-                     the disk is in order and the node was started again"
-            ),
-            fx,
-        );
-        self.keeper.fail_dir(dir);
-        if let Some(id) = self.who.directories.get(usize::from(dir)) {
-            self.controller.fail_dir(*id);
-        }
-        let all = self.failed_dirs.len() == self.who.directories.len();
-        if all {
-            return Err(format!("all data directories have failed, the last one {path}: {why}"));
-        }
-        Ok(())
     }
 
     /// A shard found a directory full. All of them stop writing to it, and when they have, what is
@@ -473,7 +458,10 @@ impl Node {
         match &mut self.stage {
             Stage::Starting { told, .. } => {
                 if !std::mem::replace(told, true) {
-                    let checkpoints = Arc::new(self.keeper.begin(&image, self.who.clean));
+                    let mut checkpoints = self.keeper.begin(&image, self.who.clean);
+                    checkpoints.directories = std::mem::take(&mut self.who.directories);
+                    self.who.directories.ids.clone_from(&checkpoints.directories.ids);
+                    let checkpoints = Arc::new(checkpoints);
                     self.to_shards(&ToShard::Start(checkpoints), fx);
                 }
             }

@@ -26,7 +26,7 @@ use crate::shard::Level;
 use crate::time::{Instant, Now};
 
 /// Records of one batch at the start.
-const FIRST_BATCH: usize = 10_000;
+pub(super) const FIRST_BATCH: usize = 10_000;
 
 impl Node {
     /// Writes the identity of new directories and opens the quorum, side by side.
@@ -55,9 +55,8 @@ impl Node {
             metadata_dir: judged.metadata_dir,
             who: Registration {
                 incarnation: settings.fresh.incarnation,
-                directories: judged.identity.directories,
+                directories: judged.directories,
                 clean: judged.clean,
-                folders: judged.folders,
             },
             clean_epochs: judged.clean_epochs,
             fresh_dirs: judged.identity.fresh,
@@ -67,6 +66,7 @@ impl Node {
             keeper: judged.keeper,
             stage: Stage::Opening { writes, elected: None },
             failed_dirs: BTreeSet::new(),
+            lost_dirs: BTreeSet::new(),
             frozen: false,
             retry_metadata: None,
             full_dirs: BTreeMap::new(),
@@ -75,6 +75,9 @@ impl Node {
             next_round: Instant(0),
             deletion: None,
         });
+        for (dir, why) in &judged.failed {
+            node.take_offline(*dir, why, fx);
+        }
         node.drive(now, quorum::Input::Open, fx)?;
         Ok(node)
     }
@@ -89,7 +92,11 @@ impl Node {
         if let Err(error) = done.result {
             let path = self.path(dir);
             let file = identity::FILE;
-            return Err(format!("{path}/{file} cannot be written: {error}; see to the disk"));
+            let why = format!("{path}/{file} cannot be written: {error}");
+            if dir == self.metadata_dir {
+                return Err(format!("{why}; see to the disk"));
+            }
+            self.take_offline(dir, &why, fx);
         }
         if let Stage::Opening { writes, .. } = &mut self.stage {
             *writes -= 1;
@@ -121,12 +128,8 @@ impl Node {
     ) -> Result<(), String> {
         let soft = Soft::new(self.settings.seed, self.who.incarnation, epoch);
         self.controller.begin(soft);
-        for dir in &self.failed_dirs {
-            if let Some(id) = self.who.directories.get(usize::from(*dir)) {
-                self.controller.fail_dir(*id);
-            }
-        }
         self.drive(now, quorum::Input::Lead, fx)?;
+        self.tell_offline(now, fx)?;
         self.flush(now, fx)
     }
 
@@ -134,6 +137,7 @@ impl Node {
     fn lead_if_elected(&mut self, now: Now, fx: &mut Fx<Effect>) -> Result<(), String> {
         let Stage::Opening { writes: 0, elected: Some(epoch) } = self.stage else { return Ok(()) };
         self.check_replayed(fx)?;
+        self.note_missing_dirs(fx);
         let (seed, incarnation) = (self.settings.seed, self.who.incarnation);
         self.controller.begin(Soft::new(seed, incarnation, epoch));
         self.stage =

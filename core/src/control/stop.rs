@@ -81,7 +81,7 @@ impl Node {
             return;
         }
         let epoch = local_epoch(self.committed()).unwrap_or(-1);
-        let dirs = 0..u16::try_from(self.who.directories.len()).unwrap_or(u16::MAX);
+        let dirs = 0..u16::try_from(self.settings.config.log_dirs.len()).unwrap_or(u16::MAX);
         let sound = dirs.filter(|dir| !self.frozen && !self.keeper.is_unsound(*dir));
         let sound: Vec<u16> = sound.collect();
         for dir in &sound {

@@ -4,7 +4,7 @@
 //! that is its own quorum has caught up when it stands for election, and nobody can reach it
 //! before it is ready: registration and unfencing are one batch, which saves a sync.
 
-use std::collections::BTreeMap;
+use std::collections::BTreeSet;
 
 use dohle_wire::id::{NodeId, Offset, Uuid};
 use dohle_wire::message::{
@@ -17,18 +17,17 @@ use super::apply::UNCHANGED_LEADER;
 use super::features::{self, CONTROLLERS_REGISTER, DIRECTORIES, SUPPORTED};
 use crate::config::listener::Listener;
 use crate::image::{Image, PartitionImage, TopicImage};
+use crate::mail::{Directories, PartitionId};
 
 /// Who registers.
 #[derive(Clone, Debug)]
 pub struct Registration {
     /// The run of the process.
     pub incarnation: Uuid,
-    /// Ids of the data directories, in the order of `log.dirs`.
-    pub directories: Vec<Uuid>,
+    /// The data directories, and which partitions have folders in them.
+    pub directories: Directories,
     /// Whether the node was stopped cleanly before.
     pub clean: bool,
-    /// The data directory of each partition's folder that is on a disk, by the folder's name.
-    pub folders: BTreeMap<String, u16>,
 }
 
 /// The first records of a start; the first of them will lie at `base`.
@@ -98,7 +97,7 @@ fn broker(image: &Image, who: &Registration, epoch: i64) -> RegisterBrokerRecord
         max_supported_version: *max,
     };
     let holds_directories = features::level(image) >= DIRECTORIES;
-    let directories = if holds_directories { who.directories.clone() } else { Vec::new() };
+    let ids = who.directories.ids.values().filter(|_| holds_directories);
     RegisterBrokerRecord {
         broker_id: image.local.node_id,
         incarnation_id: who.incarnation,
@@ -107,7 +106,7 @@ fn broker(image: &Image, who: &Registration, epoch: i64) -> RegisterBrokerRecord
         features: SUPPORTED.iter().map(feature).collect(),
         rack: image.local.rack.clone(),
         fenced: true,
-        log_dirs: directories,
+        log_dirs: ids.copied().collect(),
         ..RegisterBrokerRecord::default()
     }
 }
@@ -144,25 +143,92 @@ fn change(
     };
     let here = partition.directories.get(at).copied().unwrap_or(Uuid::ZERO);
     let folder = format!("{}-{index}", topic.name);
-    if let Some(chosen) =
-        directory(here, who, &folder).filter(|_| features::level(image) >= DIRECTORIES)
-    {
+    let place = place(here, &who.directories, &folder);
+    let named = features::level(image) >= DIRECTORIES;
+    if let Some(chosen) = place.filter(|place| *place != here && named) {
         let mut directories = partition.directories.clone();
         directories[at] = chosen;
         record.directories = Some(directories);
     }
-    let available = here.is_reserved() || who.directories.contains(&here);
-    elect(&mut record, partition, local, available, who.clean);
+    elect(&mut record, partition, local, place.is_some(), who.clean);
     (record.leader != UNCHANGED_LEADER || record.directories.is_some()).then_some(record)
 }
 
-/// The directory of a replica that has none yet: the one with its folder, or the first.
-fn directory(here: Uuid, who: &Registration, folder: &str) -> Option<Uuid> {
-    if !here.is_reserved() {
-        return None;
+/// Where the replica is whose directory was to be `here`, if it can be told and used.
+///
+/// That is where its folder is: the node may have gone down before the move of a log that the
+/// metadata knew of had ended, or an operator has moved the folder. A replica without a directory
+/// and a folder goes to the first directory, unless it may be in one that is not there.
+pub(crate) fn place(here: Uuid, dirs: &Directories, folder: &str) -> Option<Uuid> {
+    let known = dirs.ids.iter().find(|(_, id)| **id == here).map(|(dir, _)| *dir);
+    let there = dirs.folders.get(folder);
+    match (known, there.and_then(BTreeSet::first)) {
+        (Some(known), Some(other)) if there.is_some_and(|there| !there.contains(&known)) => {
+            dirs.ids.get(other).copied()
+        }
+        (Some(_), _) => Some(here),
+        (None, _) if !here.is_reserved() => None,
+        (None, Some(found)) => dirs.ids.get(found).copied(),
+        (None, None) if dirs.failed.is_empty() => dirs.ids.values().next().copied(),
+        (None, None) => None,
     }
-    let found = who.folders.get(folder).and_then(|dir| who.directories.get(usize::from(*dir)));
-    found.or(who.directories.first()).copied()
+}
+
+/// The records with which data directories of this node go offline while it runs: what is led
+/// there has no leader until the node starts again (BrokerHeartbeat with offline log directories).
+#[must_use]
+pub fn offline(image: &Image, failed: &BTreeSet<Uuid>) -> Vec<MetadataRecord> {
+    let local = NodeId(image.local.node_id);
+    let Some(broker) = image.brokers.get(&local) else { return Vec::new() };
+    let (left, gone): (Vec<Uuid>, Vec<Uuid>) =
+        broker.log_dirs.iter().partition(|dir| !failed.contains(dir));
+    if gone.is_empty() || left.is_empty() {
+        return Vec::new();
+    }
+    let change = BrokerRegistrationChangeRecord {
+        broker_id: local.0,
+        broker_epoch: broker.epoch,
+        log_dirs: left,
+        ..BrokerRegistrationChangeRecord::default()
+    };
+    let mut records = vec![change.into()];
+    for topic in image.topics.values() {
+        for (index, partition) in (0..).zip(&topic.partitions) {
+            let at = partition.replicas.iter().position(|replica| *replica == local);
+            let here = at.and_then(|at| partition.directories.get(at));
+            if partition.leader == Some(local) && here.is_some_and(|here| failed.contains(here)) {
+                let leaderless = PartitionChangeRecord {
+                    partition_id: index,
+                    topic_id: topic.id.0,
+                    leader: -1,
+                    ..PartitionChangeRecord::default()
+                };
+                records.push(leaderless.into());
+            }
+        }
+    }
+    records
+}
+
+/// The record that this node's replica of a partition is in the directory `dir`, if that is news.
+/// What has no leader because it was elsewhere has one again.
+#[must_use]
+pub fn placed(image: &Image, id: PartitionId, dir: Uuid) -> Option<PartitionChangeRecord> {
+    let local = NodeId(image.local.node_id);
+    let partition = image.topic_by_id(&id.topic)?.partition(id.index)?;
+    let at = partition.replicas.iter().position(|replica| *replica == local)?;
+    let here = partition.directories.get(at).copied().filter(|here| *here != dir);
+    here.filter(|_| features::level(image) >= DIRECTORIES)?;
+    let mut directories = partition.directories.clone();
+    directories[at] = dir;
+    let mut record = PartitionChangeRecord {
+        partition_id: id.index.0,
+        topic_id: id.topic.0,
+        directories: Some(directories),
+        ..PartitionChangeRecord::default()
+    };
+    elect(&mut record, partition, local, true, true);
+    Some(record)
 }
 
 /// Who leads from now on.

@@ -29,11 +29,11 @@ pub mod producer_ids;
 mod tests;
 pub mod topics;
 
-use std::collections::{BTreeSet, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
 
 use dohle_wire::error::ErrorCode;
-use dohle_wire::id::{LeaderEpoch, NodeId, Offset, TopicId, Uuid};
+use dohle_wire::id::{LeaderEpoch, NodeId, Offset, PartitionIndex, TopicId, Uuid};
 use dohle_wire::message::MetadataRecord;
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::{Rng, SeedableRng};
@@ -61,11 +61,19 @@ impl Decision {
     }
 }
 
+/// Directories by topic and partition.
+pub type Preferred = BTreeMap<(String, PartitionIndex), Uuid>;
+
+/// So many partitions are remembered that are still to be made.
+const PREFERRED_MAX: usize = 10_000;
+
 /// What decisions use that is not in the log.
 #[derive(Clone, Debug)]
 pub struct Soft {
     /// Data directories of this node that failed since it started.
     pub failed_dirs: BTreeSet<Uuid>,
+    /// Directories for partitions that are still to be made.
+    pub preferred: Preferred,
     random: ChaCha8Rng,
 }
 
@@ -78,7 +86,11 @@ impl Soft {
         key[..8].copy_from_slice(&seed.to_be_bytes());
         key[8..24].copy_from_slice(&incarnation.0);
         key[24..28].copy_from_slice(&epoch.0.to_be_bytes());
-        Self { failed_dirs: BTreeSet::new(), random: ChaCha8Rng::from_seed(key) }
+        Self {
+            failed_dirs: BTreeSet::new(),
+            preferred: Preferred::new(),
+            random: ChaCha8Rng::from_seed(key),
+        }
     }
 
     /// An id for a new topic: a random UUID (version 4), as Kafka's not reserved and not one
@@ -172,6 +184,14 @@ impl Controller {
         self.soft.failed_dirs.insert(dir);
     }
 
+    /// A partition that is still to be made shall be in this directory; forgotten when there are
+    /// too many.
+    pub fn prefer_dir(&mut self, topic: String, index: PartitionIndex, dir: Uuid) {
+        if self.soft.preferred.len() < PREFERRED_MAX {
+            self.soft.preferred.insert((topic, index), dir);
+        }
+    }
+
     /// Takes in records of the log, committed or not.
     ///
     /// # Errors
@@ -247,7 +267,7 @@ impl Controller {
     /// by [`Self::give_producer_id`].
     pub fn decide(&mut self, request: &AdminRequest) -> Decision {
         let image = &self.speculative;
-        let decision = match request {
+        let mut decision = match request {
             AdminRequest::CreateTopics { topics, validate_only } => {
                 topics::create(image, &mut self.soft, topics, *validate_only)
             }
@@ -262,6 +282,7 @@ impl Controller {
                 unreachable!("producer ids are given out, not decided")
             }
         };
+        placement::prefer(image, &mut self.soft, &mut decision.records);
         if decision.records.len() > RECORDS_MAX {
             let text = "Unable to perform excessively large batch operation.";
             let refusal = Refusal::new(ErrorCode::PolicyViolation, text);

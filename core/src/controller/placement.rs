@@ -4,8 +4,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use dohle_wire::error::ErrorCode;
 use dohle_wire::id::{NodeId, PartitionIndex, TopicId, Uuid};
-use dohle_wire::message::PartitionRecord;
+use dohle_wire::message::{MetadataRecord, PartitionRecord};
 
+use super::Soft;
 use super::features::{self, DIRECTORIES};
 use crate::image::{BrokerImage, Image};
 use crate::mail::Refusal;
@@ -116,6 +117,38 @@ impl<'a> Placer<'a> {
         };
         best.1 += 1;
         Ok(best.0)
+    }
+}
+
+/// Puts new partitions where somebody wanted to have them before they were there.
+pub fn prefer(image: &Image, soft: &mut Soft, records: &mut [MetadataRecord]) {
+    if soft.preferred.is_empty() {
+        return;
+    }
+    let local = local(image);
+    let dirs = image.brokers.get(&local).map(|broker| broker.log_dirs.clone()).unwrap_or_default();
+    let mut names: BTreeMap<Uuid, String> = BTreeMap::new();
+    for record in records {
+        match record {
+            MetadataRecord::Topic(topic) => {
+                names.insert(topic.topic_id, topic.name.clone());
+            }
+            MetadataRecord::Partition(partition) => {
+                let id = partition.topic_id;
+                let known = image.topic_names.get(&TopicId(id)).map(ToString::to_string);
+                let Some(name) = names.get(&id).cloned().or(known) else { continue };
+                let key = (name, PartitionIndex(partition.partition_id));
+                let Some(wanted) = soft.preferred.remove(&key) else { continue };
+                let usable = dirs.contains(&wanted) && !soft.failed_dirs.contains(&wanted);
+                let at = partition.replicas.iter().position(|replica| *replica == local.0);
+                if let Some(place) = at.and_then(|at| partition.directories.get_mut(at))
+                    && usable
+                {
+                    *place = wanted;
+                }
+            }
+            _ => {}
+        }
     }
 }
 

@@ -13,7 +13,8 @@ use super::*;
 use crate::config::broker::BrokerConfig;
 use crate::image::{PartitionImage, resource};
 use crate::mail::{
-    ConfigChange, ConfigOp, CreatedTopic, MorePartitions, NewTopic, SessionId, TopicRef,
+    ConfigChange, ConfigOp, CreatedTopic, Directories, MorePartitions, NewTopic, SessionId,
+    TopicRef,
 };
 
 const EPOCH: LeaderEpoch = LeaderEpoch(3);
@@ -24,7 +25,20 @@ fn dirs() -> Vec<Uuid> {
 
 fn who(clean: bool) -> Registration {
     let incarnation = Uuid::from_u128(1 << 91);
-    Registration { incarnation, directories: dirs(), clean, folders: BTreeMap::new() }
+    Registration { incarnation, directories: directories(&[0, 1], &[]), clean }
+}
+
+/// These of the directories, with folders of `t-0` in some.
+fn directories(there: &[u16], folders: &[u16]) -> Directories {
+    let ids = there.iter().map(|at| (*at, dirs()[usize::from(*at)]));
+    let failed = [0, 1].into_iter().filter(|at| !there.contains(at));
+    let folders = folders.iter().map(|at| ("t-0".to_owned(), BTreeSet::from([*at])));
+    Directories {
+        ids: ids.collect(),
+        failed: failed.collect(),
+        folders: folders.collect(),
+        futures: BTreeMap::new(),
+    }
 }
 
 /// A controller whose records are committed as soon as they are appended.
@@ -603,11 +617,63 @@ fn a_crash_begins_a_new_leader_epoch_a_clean_stop_does_not() {
 fn a_replica_leads_only_while_its_directory_is_there() {
     let mut bench = Bench::new();
     bench.make("t", 1);
-    let gone = Registration { directories: vec![dirs()[1]], ..who(true) };
+    let gone = Registration { directories: directories(&[1], &[]), ..who(true) };
     let offline = restart(&mut bench, &gone);
     assert_eq!((offline.leader, &*offline.isr), (None, &[NodeId(1)][..]));
     let back = restart(&mut bench, &who(true));
     assert_eq!((back.leader, back.leader_epoch), (Some(NodeId(1)), LeaderEpoch(2)));
+}
+
+#[test]
+fn a_replica_is_where_its_folder_is() {
+    let mut bench = Bench::new();
+    bench.make("t", 1);
+    assert_eq!(bench.partition("t", 0).directories, [dirs()[0]]);
+    let there = |folders: &[u16]| {
+        let directories = directories(&[0, 1], folders);
+        Registration { directories, ..who(true) }
+    };
+    assert_eq!(restart(&mut bench, &there(&[1])).directories, [dirs()[1]]);
+    assert_eq!(restart(&mut bench, &there(&[])).directories, [dirs()[1]], "it has no records");
+    assert_eq!(restart(&mut bench, &there(&[0])).leader, Some(NodeId(1)));
+}
+
+#[test]
+fn a_replica_that_may_be_in_a_missing_directory_is_not_made_anew() {
+    let mut bench = Bench::new();
+    let id = bench.make("t", 1);
+    let unassigned = dohle_wire::message::PartitionChangeRecord {
+        partition_id: 0,
+        topic_id: id.0,
+        directories: Some(vec![placement::UNASSIGNED]),
+        ..Default::default()
+    };
+    bench.append(vec![unassigned.into()]);
+    let gone = Registration { directories: directories(&[0], &[]), ..who(true) };
+    assert_eq!(restart(&mut bench, &gone).leader, None);
+    let back = restart(&mut bench, &who(true));
+    assert_eq!((back.leader, back.directories), (Some(NodeId(1)), vec![dirs()[0]]));
+}
+
+#[test]
+fn what_is_led_in_a_directory_that_fails_has_no_leader() {
+    let mut bench = Bench::new();
+    bench.make("t", 2);
+    let failed = BTreeSet::from([dirs()[1]]);
+    bench.append(brokers::offline(bench.image(), &failed));
+    let (stays, gone) = (bench.partition("t", 0), bench.partition("t", 1));
+    assert_eq!((stays.leader, stays.leader_epoch), (Some(NodeId(1)), LeaderEpoch(0)));
+    assert_eq!((gone.leader, &*gone.isr), (None, &[NodeId(1)][..]));
+    let broker = bench.image().brokers.get(&NodeId(1)).unwrap();
+    assert_eq!(broker.log_dirs, [dirs()[0]]);
+    assert_eq!(brokers::offline(bench.image(), &failed), [], "it is said once");
+    bench.append(register(
+        &Arc::clone(bench.image()),
+        &who(true),
+        bench.image().offset.plus(1),
+        false,
+    ));
+    assert_eq!(bench.partition("t", 1).leader, Some(NodeId(1)));
 }
 
 #[test]
@@ -625,8 +691,8 @@ fn partitions_as_kafka_leaves_them_after_a_clean_stop_are_led_again() {
         ..Default::default()
     };
     bench.append(vec![stopped.into()]);
-    let folders = BTreeMap::from([("t-0".to_owned(), 1)]);
-    let led = restart(&mut bench, &Registration { folders, ..who(true) });
+    let found = Registration { directories: directories(&[0, 1], &[1]), ..who(true) };
+    let led = restart(&mut bench, &found);
     assert_eq!((led.leader, &*led.isr), (Some(NodeId(1)), &[NodeId(1)][..]));
     assert!(led.elr.is_empty() && led.last_known_elr.is_empty());
     assert_eq!(led.directories, [dirs()[1]], "where its folder is");

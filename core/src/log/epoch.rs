@@ -132,7 +132,9 @@ impl EpochCache {
 
 fn parse_line(line: &str) -> Option<(LeaderEpoch, Offset)> {
     let (epoch, start) = line.trim().split_once(' ')?;
-    Some((LeaderEpoch(epoch.parse().ok()?), Offset(start.parse().ok()?)))
+    let epoch = epoch.parse().ok().filter(|epoch| *epoch >= 0)?;
+    let start = start.parse().ok().filter(|start| *start >= 0)?;
+    Some((LeaderEpoch(epoch), Offset(start)))
 }
 
 #[cfg(test)]

@@ -11,6 +11,7 @@
 
 pub mod epoch;
 pub mod follow;
+pub mod future;
 pub mod index;
 pub mod locate;
 pub mod names;

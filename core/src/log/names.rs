@@ -66,6 +66,15 @@ pub const LOG_START: &str = "log-start";
 /// before the log was last truncated.
 pub const TRUNCATED_TO: &str = "truncated-to";
 
+/// The name of the partition whose log a folder will be when it has been copied
+/// (`<partition>.<32 hexadecimal digits>-future`, as Kafka names them).
+#[must_use]
+pub fn future_of(folder: &str) -> Option<&str> {
+    let (partition, id) = folder.strip_suffix("-future")?.rsplit_once('.')?;
+    let unique = id.len() == 32 && id.bytes().all(|byte| byte.is_ascii_hexdigit());
+    unique.then_some(partition)
+}
+
 /// Whether a file is left over from a deletion or a compaction that did not finish.
 #[must_use]
 pub fn is_leftover(name: &str) -> bool {
@@ -85,5 +94,9 @@ mod tests {
         assert_eq!(FileKind::parse("0000000000000000471x.log"), None);
         assert_eq!(FileKind::parse("00000000000000004711.log.deleted"), None);
         assert!(is_leftover("00000000000000004711.log.deleted"));
+        let unique = "0123456789abcdef0123456789abcdef";
+        assert_eq!(future_of(&format!("a.b-3.{unique}-future")), Some("a.b-3"));
+        assert_eq!(future_of(&format!("a.b-3.{unique}-delete")), None);
+        assert_eq!(future_of("a.b-future"), None);
     }
 }

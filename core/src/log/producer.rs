@@ -64,7 +64,7 @@ pub struct ProducerEntry {
     pub coordinator_epoch: i32,
     /// Where its open transaction began.
     pub open_transaction: Option<Offset>,
-    /// When it was last heard of.
+    /// The greatest timestamp of its last batch or marker, whatever came before.
     pub last_timestamp: Timestamp,
     /// Its last batches in this epoch, the latest last.
     pub batches: VecDeque<ProducerBatch>,
@@ -192,7 +192,7 @@ impl ProducerEntry {
             self.batches.clear();
             self.epoch = header.producer_epoch;
         }
-        self.last_timestamp = self.last_timestamp.max(header.max_timestamp);
+        self.last_timestamp = header.max_timestamp;
         if header.is_control() {
             self.open_transaction = None;
             return;

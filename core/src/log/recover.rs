@@ -26,7 +26,8 @@ use dohle_wire::id::{Offset, TopicId};
 use dohle_wire::record::BatchHeader;
 
 pub(crate) use self::plan::aside_name;
-use self::plan::{Files, parse_offset, parse_owner};
+pub(super) use self::plan::parse_owner;
+use self::plan::{Files, parse_offset};
 use self::swap::{Swap, is_swap};
 use self::trust::Probe;
 use super::epoch::EpochCache;

@@ -5,6 +5,9 @@
 //! a restart, so the earlier ones follow behind the entries, where Kafka's reader does not look
 //! (the checksum covers them): magic u32, then for each of them producer id i64, last sequence
 //! i32, last offset i64, offset delta i32, timestamp i64, the oldest first.
+//!
+//! Kafka's entry has one timestamp, that of the last batch or marker. Where a marker came last,
+//! the last batch is told like the earlier ones.
 
 use bytes::{Buf, BufMut, Bytes, BytesMut};
 use dohle_wire::id::{Offset, ProducerEpoch, ProducerId, Sequence, Timestamp};
@@ -29,13 +32,19 @@ pub fn encode(table: &ProducerTable) -> Bytes {
     }
     out.put_u32(EARLIER_MAGIC);
     for (id, entry) in table.iter() {
-        for batch in entry.batches.iter().take(entry.batches.len().saturating_sub(1)) {
+        for batch in untold(entry) {
             put_earlier(&mut out, *id, batch);
         }
     }
     let crc = crc32c::crc32c(&out[CRC_END..]);
     out[2..CRC_END].copy_from_slice(&crc.to_be_bytes());
     out.freeze()
+}
+
+/// The batches that Kafka's entry does not tell, or not as a whole.
+fn untold(entry: &ProducerEntry) -> impl Iterator<Item = &ProducerBatch> {
+    let told = entry.batches.back().is_some_and(|last| last.timestamp == entry.last_timestamp);
+    entry.batches.iter().take(entry.batches.len() - usize::from(told))
 }
 
 fn put_entry(out: &mut BytesMut, id: ProducerId, entry: &ProducerEntry) {
@@ -45,7 +54,7 @@ fn put_entry(out: &mut BytesMut, id: ProducerId, entry: &ProducerEntry) {
     out.put_i32(last.map_or(-1, |b| b.last_sequence.0));
     out.put_i64(last.map_or(-1, |b| b.last_offset.0));
     out.put_i32(last.map_or(0, |b| b.offset_delta));
-    out.put_i64(last.map_or(entry.last_timestamp.0, |b| b.timestamp.0));
+    out.put_i64(entry.last_timestamp.0);
     out.put_i32(entry.coordinator_epoch);
     out.put_i64(entry.open_transaction.map_or(-1, |at| at.0));
 }
@@ -142,6 +151,12 @@ fn add_earlier(table: &mut ProducerTable, mut rest: &[u8]) -> Option<()> {
     }
     for (id, batch) in at_front.into_iter().rev() {
         let entry = table.entries.get_mut(&id)?;
+        if let [told] = entry.batches.make_contiguous()
+            && told.last_offset == batch.last_offset
+        {
+            *told = batch;
+            continue;
+        }
         if entry.batches.len() == REMEMBERED {
             return None;
         }
@@ -181,6 +196,16 @@ mod tests {
     fn all_five_batches_survive() {
         assert_eq!(parse(&encode(&sample())), Some(sample()));
         assert_eq!(parse(&encode(&ProducerTable::default())), Some(ProducerTable::default()));
+    }
+
+    #[test]
+    fn a_marker_says_when_a_producer_was_last_heard_of() {
+        let mut table = sample();
+        table.entries.get_mut(&ProducerId(1)).unwrap().last_timestamp = Timestamp(5);
+        let file = encode(&table);
+        let time = CRC_END + 4 + ENTRY + 26;
+        assert_eq!(file[time..time + 8], 5_i64.to_be_bytes(), "in Kafka's part");
+        assert_eq!(parse(&file), Some(table), "that of the batch is kept, too");
     }
 
     #[test]

@@ -14,7 +14,7 @@ use crate::mutant::{Mutant, Mutants};
 /// Token of the leader epochs' file among side files (segments use their base offset).
 pub(super) const EPOCHS: i64 = -1;
 /// Token of files whose end nobody waits for.
-const UNWATCHED: i64 = -2;
+pub(super) const UNWATCHED: i64 = -2;
 /// Token of the file that says where the log starts.
 pub(super) const START: i64 = -3;
 

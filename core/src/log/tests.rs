@@ -2,6 +2,7 @@
 //! durable, and everything derived equals a replay.
 
 mod kafkas;
+mod props;
 mod recovery;
 mod truncation;
 mod txn;

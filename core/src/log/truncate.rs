@@ -134,7 +134,7 @@ impl Log {
     }
 
     /// Nothing is under way that replaces a file of this log.
-    fn is_settled(&self) -> bool {
+    pub(super) fn is_settled(&self) -> bool {
         self.segments.iter().all(|segment| segment.unsealed == 0) && self.store.is_idle()
     }
 }

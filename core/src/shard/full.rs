@@ -83,7 +83,7 @@ impl Shard {
         Ok(self.open_mut(id)?)
     }
 
-    fn dir_path(&self, dir: u16) -> &str {
+    pub(super) fn dir_path(&self, dir: u16) -> &str {
         self.config.log_dirs.get(usize::from(dir)).map_or("", String::as_str)
     }
 
@@ -99,7 +99,7 @@ impl Shard {
         if self.stopping == Stopping::No {
             self.slots.remove(slot);
             let recovery = Recovery::begin(plan, &mut inner);
-            let opening = Box::new(Opening { id, recovery, config, state });
+            let opening = Box::new(Opening { id, recovery, config, state, leaves: None });
             self.slots.insert(slot, Slot::Opening(opening));
         } else {
             self.set_failed(slot);

@@ -9,7 +9,7 @@ use crate::group::request as group;
 use crate::group::topics::Topics;
 use crate::group::{self as coordinator, GroupSettings};
 use crate::mail::Refusal;
-use crate::mutant::{Mutant, Mutants};
+use crate::mutant::Mutants;
 
 /// Coordinators by the slot of their partition.
 #[derive(Clone, Debug)]
@@ -66,6 +66,7 @@ impl Shard {
         let name = &partition.log().folder().path;
         let coordinates = name.rsplit_once('-').is_some_and(|(topic, _)| topic == OFFSETS_TOPIC);
         match (coordinates && partition.leads(), self.ledgers.held.contains_key(&slot)) {
+            (true, false) if self.moves.holds_back(slot) => {}
             (true, false) => self.begin_ledger(now, slot, fx),
             (false, true) => self.end_ledger(slot, ErrorCode::NotCoordinator, fx),
             (true, true) | (false, false) => {}

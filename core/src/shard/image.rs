@@ -1,6 +1,8 @@
 //! Following the metadata: which partitions the shard has, and for what.
 
-use dohle_wire::id::PartitionIndex;
+use std::collections::BTreeSet;
+
+use dohle_wire::id::{PartitionIndex, TopicId};
 
 use super::slot::{Gone, Opening};
 use super::*;
@@ -12,6 +14,9 @@ use crate::node::shard_of;
 
 /// Generation of the operations that delete a log; no log gets that far.
 const DELETION: u32 = u32::MAX;
+
+/// Stands for a data directory that is not there.
+const NOWHERE: u16 = u16::MAX;
 
 impl Shard {
     pub(super) fn on_image(&mut self, now: Now, image: Arc<Image>, fx: &mut Fx<Effect>) {
@@ -99,10 +104,9 @@ impl Shard {
         state: &Arc<PartitionImage>,
         fx: &mut Fx<Effect>,
     ) {
-        let owner = self.next_slot;
-        self.next_slot += 1;
+        let owner = self.fresh_slot();
         let name = format!("{}-{}", topic.name, id.index);
-        let dir = self.dir_of(state);
+        let dir = self.place_of(&name, state).unwrap_or(NOWHERE);
         let checkpoints = &self.checkpoints;
         let named = checkpoints.recovery_points.get(&name).copied().unwrap_or(Offset(0));
         let known = checkpoints.durable.as_ref();
@@ -121,7 +125,7 @@ impl Shard {
             settings: LogSettings::from_topic(&topic.config, self.mutants),
         };
         self.by_id.insert(id, owner);
-        if self.failed_dirs.contains(&dir) {
+        if dir == NOWHERE || self.failed_dirs.contains(&dir) {
             self.slots.insert(owner, Slot::Failed(Gone { folder: plan.folder }));
             return;
         }
@@ -130,27 +134,37 @@ impl Shard {
             recovery: Recovery::begin(plan, fx),
             config: Arc::clone(&topic.config),
             state: Arc::clone(state),
+            leaves: None,
         };
         self.slots.insert(owner, Slot::Opening(Box::new(opening)));
     }
 
-    /// The data directory that the metadata gave to this node's replica; the first one when it
-    /// says nothing.
-    fn dir_of(&self, state: &PartitionImage) -> u16 {
-        let at = state.replicas.iter().position(|replica| *replica == self.local());
-        let wanted = at.and_then(|at| state.directories.get(at));
-        let known = self.image.as_ref().and_then(|image| image.brokers.get(&self.local()));
-        let found =
-            known.and_then(|broker| broker.log_dirs.iter().position(|dir| Some(dir) == wanted));
-        found.and_then(|at| u16::try_from(at).ok()).unwrap_or(0)
+    /// The data directory of a partition: the one that the metadata gave to this node's replica or,
+    /// where it does not say (before 3.7), the one with its folder. None: it is one that is not
+    /// there.
+    pub(super) fn place_of(&self, name: &str, state: &PartitionImage) -> Option<u16> {
+        if let Some(wanted) = self.directory_of(state).filter(|_| !self.dirs.is_empty()) {
+            return self.dirs.iter().find(|(_, id)| **id == wanted).map(|(dir, _)| *dir);
+        }
+        let found = &self.checkpoints.directories;
+        let there = found.folders.get(name).and_then(BTreeSet::first).copied();
+        let first = found.failed.is_empty().then(|| self.dirs.keys().next().copied().unwrap_or(0));
+        there.or(first)
+    }
+
+    /// The id of the directory that the metadata gave to this node's replica.
+    pub(super) fn directory_of(&self, state: &PartitionImage) -> Option<Uuid> {
+        let at = state.replicas.iter().position(|replica| *replica == self.local())?;
+        state.directories.get(at).copied().filter(|id| !id.is_reserved())
     }
 
     /// Renames the folder out of the way at once, so that a new topic may take the name, and
     /// then removes it.
     fn delete(&mut self, slot: u32, fx: &mut Fx<Effect>) {
         self.end_ledger(slot, ErrorCode::NotCoordinator, fx);
+        self.delete_future(slot, fx);
         let Some(held) = self.slots.remove(slot) else { return };
-        let (id, from) = match held {
+        let (id, from, leaves) = match held {
             Slot::Open(mut partition) => {
                 let folder = partition.log().folder().clone();
                 let mut inner = std::mem::take(&mut self.inner);
@@ -166,14 +180,23 @@ impl Shard {
                     }
                 }
                 self.inner = inner;
-                (partition.id(), folder)
+                (partition.id(), folder, None)
             }
             Slot::Opening(opening) | Slot::Starved(opening) => {
-                (opening.id, opening.recovery.folder().clone())
+                (opening.id, opening.recovery.folder().clone(), opening.leaves)
             }
             Slot::Failed(_) | Slot::Deleting(_) => return,
         };
-        let to = FilePath::new(from.dir, aside_name(&from.path, id.topic, "delete"));
+        self.begin_removal(id.topic, from, fx);
+        if let Some(old) = leaves {
+            self.begin_removal(id.topic, old, fx);
+        }
+    }
+
+    /// Removes a log's folder, in a slot of its own.
+    pub(super) fn begin_removal(&mut self, topic: TopicId, from: FilePath, fx: &mut Fx<Effect>) {
+        let slot = self.fresh_slot();
+        let to = FilePath::new(from.dir, aside_name(&from.path, topic, "delete"));
         let io = IoId { owner: slot, generation: DELETION, what: What::Side, end: 0 };
         fx.push(Effect::Disk(DiskOp::Rename { id: io, from, to: to.clone() }));
         self.slots.insert(slot, Slot::Deleting(Gone { folder: to }));

@@ -1,9 +1,13 @@
 //! Coming up, checkpoints, failing directories, stopping.
 
+use dohle_wire::id::PartitionIndex;
+
 use super::groups::group_answer;
 use super::slot::Gone;
 use super::*;
 use crate::disk::{DirEntry, FilePath, IoOk};
+use crate::image::PartitionImage;
+use crate::log::names::future_of;
 use crate::log::recover::{Recovered, aside_name};
 use crate::mail::{LogCheckpoint, ReadOutcome, ReadPart};
 
@@ -12,6 +16,9 @@ const PROGRESS_INTERVAL_MS: i64 = 1000;
 
 impl Shard {
     pub(super) fn on_start(&mut self, now: Now, checkpoints: Arc<Checkpoints>) {
+        self.dirs.clone_from(&checkpoints.directories.ids);
+        self.failed_dirs = checkpoints.directories.failed.iter().copied().collect();
+        self.futures.clone_from(&checkpoints.directories.futures);
         self.checkpoints = checkpoints;
         self.next_progress = Some(now.mono.plus_ms(PROGRESS_INTERVAL_MS));
     }
@@ -22,21 +29,21 @@ impl Shard {
         if self.id != ShardId(0) {
             return;
         }
-        for dir in 0..self.config.log_dirs.len().max(1) {
-            let dir = u16::try_from(dir).unwrap_or(u16::MAX);
+        let count = u16::try_from(self.config.log_dirs.len()).unwrap_or(u16::MAX).max(1);
+        for dir in (0..count).filter(|dir| !self.failed_dirs.contains(dir)).collect::<Vec<_>>() {
             let id = sweep_id(i64::from(dir));
             self.sweeping += 1;
             fx.push(Effect::Disk(DiskOp::List { id, path: FilePath::new(dir, "") }));
         }
     }
 
-    pub(super) fn on_sweep(&mut self, _now: Now, done: IoDone, fx: &mut Fx<Effect>) {
+    pub(super) fn on_sweep(&mut self, now: Now, done: IoDone, fx: &mut Fx<Effect>) {
         self.sweeping -= 1;
         let dir = u16::try_from(done.id.end).unwrap_or(0);
         match done.result {
             Ok(IoOk::Listing(Some(entries))) => self.sweep(dir, &entries, fx),
             Ok(_) => {}
-            Err(error) => note(Level::Warn, format!("a data directory: {error}"), fx),
+            Err(error) => self.on_dir_failed(now, dir, &error.to_string(), fx),
         }
     }
 
@@ -44,26 +51,48 @@ impl Shard {
         for entry in entries.iter().filter(|entry| entry.is_dir) {
             let path = FilePath::new(dir, entry.name.as_str());
             let id = sweep_id(i64::from(dir));
-            if is_doomed(&entry.name) {
+            if is_doomed(&entry.name) || self.is_lost(&entry.name) {
                 self.sweeping += 1;
                 fx.push(Effect::Disk(DiskOp::Remove { id, path }));
-            } else if self.is_stray(&entry.name) {
+            } else if self.is_stray(dir, &entry.name) {
                 self.sweeping += 1;
                 let to = FilePath::new(dir, aside_name(&entry.name, Default::default(), "stray"));
-                let text = format!("{}: no such topic, moved to {}", entry.name, to.path);
+                let text = format!("{}: no such partition here, moved to {}", entry.name, to.path);
                 note(Level::Warn, text, fx);
                 fx.push(Effect::Disk(DiskOp::Rename { id, from: path, to }));
             }
         }
     }
 
-    /// Whether a folder is named like a partition that the metadata does not have.
-    fn is_stray(&self, name: &str) -> bool {
-        let Some((topic, number)) = name.rsplit_once('-') else { return false };
-        let Ok(number) = number.parse::<i32>() else { return false };
+    /// Whether a folder is named like a partition that the metadata does not have, or has in
+    /// another directory.
+    fn is_stray(&self, dir: u16, name: &str) -> bool {
+        match self.partition_named(name) {
+            None => false,
+            Some(None) => true,
+            Some(Some(state)) => {
+                let wanted = self.directory_of(&state);
+                let here = self.dirs.get(&dir).copied();
+                wanted.is_some_and(|id| Some(id) != here && self.dirs.values().any(|d| *d == id))
+            }
+        }
+    }
+
+    /// Whether a folder would have become the log of a partition that there is not.
+    fn is_lost(&self, name: &str) -> bool {
+        let partition = future_of(name).map(|name| self.partition_named(name));
+        partition.is_some_and(|partition| partition.flatten().is_none())
+    }
+
+    /// The partition that a folder is named like, if there is one; none for other names.
+    fn partition_named(&self, name: &str) -> Option<Option<Arc<PartitionImage>>> {
+        let (topic, number) = name.rsplit_once('-')?;
+        let index = PartitionIndex(number.parse().ok()?);
+        if topic == "__cluster_metadata" {
+            return None;
+        }
         let known = self.image.as_ref().and_then(|image| image.topic(topic));
-        let index = dohle_wire::id::PartitionIndex(number);
-        topic != "__cluster_metadata" && known.is_none_or(|t| t.partition(index).is_none())
+        Some(known.and_then(|topic| topic.partition(index)).cloned())
     }
 
     pub(super) fn on_recovery(
@@ -76,6 +105,11 @@ impl Shard {
     ) {
         let mut files = self.files.clone();
         let Some(Slot::Opening(opening)) = self.slots.get_mut(slot) else { return };
+        if let (What::Side, Some(_), Err(error)) = (done.id.what, &opening.leaves, &done.result) {
+            let (dir, why) = (opening.recovery.folder().dir, error.to_string());
+            self.carry_out(now, inner, fx);
+            return self.on_dir_failed(now, dir, &why, fx);
+        }
         let recovered = opening.recovery.step(now, done, &mut files, &mut inner);
         self.files = files;
         match recovered {
@@ -123,6 +157,9 @@ impl Shard {
         }
         self.slots.insert(slot, Slot::Open(Box::new(partition)));
         self.carry_out(now, inner, fx);
+        if let Some(old) = opening.leaves {
+            self.settle_move(slot, old, fx);
+        }
         if self.stopping == Stopping::No {
             self.follow_leadership(now, slot, fx);
         }
@@ -148,6 +185,7 @@ impl Shard {
             return;
         }
         self.failed_dirs.push(dir);
+        self.leave_moves(now, dir, fx);
         let dead: Vec<u32> =
             self.slots.iter().filter(|(_, s)| dir_of(s) == dir).map(|(k, _)| k).collect();
         let mut inner = std::mem::take(&mut self.inner);
@@ -182,6 +220,7 @@ impl Shard {
             self.announced = true;
             self.next_progress = None;
             self.begin_scrub(now);
+            self.resume_moves(now, fx);
             fx.push(Effect::Control(ToControl::Ready(self.id)));
         }
     }
@@ -209,6 +248,7 @@ impl Shard {
         }
         self.stopping = Stopping::Closing;
         self.stop_scrub(fx);
+        self.stop_moves();
         for mail in std::mem::take(&mut self.parked) {
             self.on_late_mail(mail, fx);
         }
@@ -244,6 +284,7 @@ impl Shard {
             }
             ToShard::ListGroups { reply } => self.on_list_groups(reply, fx),
             ToShard::LogSizes { reply } => answer_to(reply, Answer::Sizes(Vec::new()), fx),
+            ToShard::AlterDir { reply, .. } => answer_to(reply, Answer::DirAltered(Err(gone)), fx),
             ToShard::Start(_)
             | ToShard::Image(_)
             | ToShard::Unwatch { .. }

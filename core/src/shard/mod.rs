@@ -17,9 +17,11 @@ mod groups;
 mod image;
 mod ledger;
 mod lifecycle;
+mod moves;
 mod reads;
 mod scrub;
 mod silent;
+mod sizes;
 mod slot;
 mod slots;
 #[cfg(test)]
@@ -31,27 +33,29 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use dohle_wire::error::ErrorCode;
-use dohle_wire::id::{NodeId, Offset};
+use dohle_wire::id::{NodeId, Offset, Uuid};
 use dohle_wire::record::Codecs;
 
 use self::full::FullDirs;
 pub(crate) use self::full::SPACE_PROBE;
 use self::groups::Ledgers;
 use self::ledger::Ledger;
+use self::moves::Moves;
 use self::reads::{Reads, Watches};
 pub use self::scrub::Scrubbed;
 use self::scrub::Scrubber;
+use self::sizes::Sizes;
 use self::slot::Slot;
 use self::slots::Slots;
 use self::unflushed::Unflushed;
 use crate::config::broker::BrokerConfig;
-use crate::disk::{DiskOp, FileIds, IoDone, IoId, What};
+use crate::disk::{DiskOp, FileIds, FilePath, IoDone, IoId, What};
 use crate::fx::Fx;
 use crate::image::Image;
 use crate::mail::{
     Answer, Checkpoints, PartitionId, ReplyTo, SessionId, ShardId, ToControl, ToSession, ToShard,
 };
-use crate::mutant::Mutants;
+use crate::mutant::{Mutant, Mutants};
 use crate::partition::{self, Partition};
 use crate::time::{Deadline, Instant, Now, earlier};
 
@@ -125,7 +129,13 @@ pub struct Shard {
     scrubber: Scrubber,
     ledgers: Ledgers,
     inner: Fx<partition::Effect>,
+    /// Ids of the data directories, by number.
+    dirs: BTreeMap<u16, Uuid>,
     failed_dirs: Vec<u16>,
+    moves: Moves,
+    sizes: Sizes,
+    /// Copies that an earlier process has begun, by the names of their partitions.
+    futures: BTreeMap<String, Vec<FilePath>>,
     full_dirs: FullDirs,
     unflushed: Unflushed,
     /// Listings of data directories and moves that have to end before the shard is ready.
@@ -179,7 +189,11 @@ impl Shard {
             reads: Reads::default(),
             watches: Watches::default(),
             inner: Fx::new(),
+            dirs: BTreeMap::new(),
             failed_dirs: Vec::new(),
+            moves: Moves::default(),
+            sizes: Sizes::default(),
+            futures: BTreeMap::new(),
             full_dirs: FullDirs::default(),
             sweeping: 0,
             announced: false,
@@ -209,6 +223,7 @@ impl Shard {
             Input::Tick => self.on_tick(now, fx),
         }
         self.announce(now, fx);
+        self.drive_moves(now, fx);
         self.finish_stop(fx);
         self.invariants();
     }
@@ -220,6 +235,7 @@ impl Shard {
         let logs = earlier(self.slots.deadline(), self.full_dirs.deadline());
         let progress = self.next_progress.map(|at| (at, "progress of a start"));
         let own = earlier(earlier(expiry, progress), self.scrubber.deadline());
+        let logs = earlier(logs, self.moves.deadline());
         earlier(own, earlier(logs, self.ledgers.deadline()))
     }
 
@@ -260,6 +276,9 @@ impl Shard {
                 self.on_group(now, reply, &partition, *request, fx);
             }
             ToShard::ListGroups { reply } => self.on_list_groups(reply, fx),
+            ToShard::AlterDir { reply, partition, dir, .. } => {
+                self.on_alter_dir(now, reply, &partition, dir, fx);
+            }
             ToShard::LogSizes { reply } => self.on_log_sizes(reply, fx),
             ToShard::DirFull { dir, why } => self.begin_full(now, dir, &why, fx),
             ToShard::Checkpoint => self.report_checkpoint(fx),
@@ -270,15 +289,22 @@ impl Shard {
     /// Whether a request has to wait: for the image it was routed by, or for a log to open.
     fn must_wait(&self, mail: &ToShard) -> bool {
         match mail {
-            ToShard::Produce(produce) => self.is_early(produce.seen, &produce.partition),
+            ToShard::Produce(produce) => {
+                self.is_early(produce.seen, &produce.partition)
+                    || self.is_held_back(&produce.partition)
+            }
             ToShard::Read(read) => {
                 read.parts.iter().any(|part| self.is_early(read.seen, &part.partition))
             }
+            ToShard::DeleteRecords { seen, partition, .. } => {
+                self.is_early(*seen, partition) || self.is_held_back(partition)
+            }
             ToShard::ListOffset { seen, partition, .. }
-            | ToShard::DeleteRecords { seen, partition, .. }
+            | ToShard::AlterDir { seen, partition, .. }
             | ToShard::EpochEnd { seen, partition, .. } => self.is_early(*seen, partition),
             ToShard::Group { seen, partition, .. } => {
-                self.is_early(*seen, partition) || self.is_loading(partition)
+                let waits = self.is_loading(partition) || self.is_held_back(partition);
+                waits || self.is_early(*seen, partition)
             }
             ToShard::Start(_)
             | ToShard::Image(_)
@@ -294,6 +320,13 @@ impl Shard {
     fn is_early(&self, seen: Offset, partition: &PartitionId) -> bool {
         let known = self.image.as_ref().map_or(Offset(-1), |image| image.offset);
         seen > known || self.slot(partition).is_some_and(Slot::is_opening)
+    }
+
+    /// Whether a partition's log is about to be replaced by its copy in another directory.
+    fn is_held_back(&self, partition: &PartitionId) -> bool {
+        let slot = self.by_id.get(partition);
+        let held = slot.is_some_and(|slot| self.moves.holds_back(*slot));
+        held && !self.mutants.has(Mutant::WritesDuringSwap)
     }
 
     /// Whether the coordinator on a partition is still reading its log.
@@ -389,6 +422,7 @@ impl Shard {
     fn on_io(&mut self, now: Now, done: IoDone, fx: &mut Fx<Effect>) {
         match done.id.what {
             What::Scrub => return self.on_scrub(now, done, fx),
+            _ if self.moves.has(done.id.owner) => return self.on_move_io(now, done, fx),
             _ if done.id.owner == IoId::UNIT => return self.on_unit_io(now, done, fx),
             What::Locate => return self.on_located(now, done, fx),
             What::Load => return self.on_load(now, done, fx),
@@ -435,6 +469,8 @@ impl Shard {
     fn on_unit_io(&mut self, now: Now, done: IoDone, fx: &mut Fx<Effect>) {
         if full::is_probe(&done) {
             self.on_probed(now, done, fx);
+        } else if sizes::is_look(&done) {
+            self.on_space(&done, fx);
         } else {
             self.on_sweep(now, done, fx);
         }

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::log::locate::LocatePlan;
-use crate::mail::{DirSizes, LogSize, OffsetQuery, Read, ReadOutcome, Readable};
+use crate::mail::{OffsetQuery, Read, ReadOutcome, Readable};
 use crate::partition::{Lookup, LookupFor, Sought, Watcher, completed};
 
 /// Reads and look-ups under way.
@@ -237,24 +237,6 @@ impl Shard {
         {
             self.finish_read(gathered, fx);
         }
-    }
-
-    pub(super) fn on_log_sizes(&self, reply: ReplyTo, fx: &mut Fx<Effect>) {
-        let mut dirs: BTreeMap<u16, DirSizes> = BTreeMap::new();
-        for &dir in &self.failed_dirs {
-            dirs.insert(dir, DirSizes { dir, failed: true, logs: Vec::new() });
-        }
-        for partition in self.partitions() {
-            let dir = partition.log().folder().dir;
-            let sizes = dirs.entry(dir).or_insert_with(|| DirSizes { dir, ..Default::default() });
-            let bytes = partition.log().size();
-            sizes.logs.push(LogSize { partition: partition.id(), bytes });
-        }
-        let mut dirs: Vec<_> = dirs.into_values().collect();
-        for sizes in &mut dirs {
-            sizes.logs.sort_by_key(|log| (log.partition.topic, log.partition.index));
-        }
-        answer_to(reply, Answer::Sizes(dirs), fx);
     }
 }
 

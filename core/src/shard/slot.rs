@@ -32,6 +32,8 @@ pub(super) struct Opening {
     pub(super) recovery: Recovery,
     pub(super) config: Arc<TopicConfig>,
     pub(super) state: Arc<PartitionImage>,
+    /// The folder of the log whose place it takes; it goes when this one is open.
+    pub(super) leaves: Option<crate::disk::FilePath>,
 }
 
 /// What is left of a partition that does not serve.

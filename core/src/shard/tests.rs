@@ -15,14 +15,15 @@ use crate::config::topic::TopicConfig;
 use crate::disk::{FileId, FilePath, IoOk, What};
 use crate::image::{PartitionImage, TopicImage};
 use crate::mail::{
-    Acks, Appended, Isolation, OffsetQuery, OffsetSpec, Produce, Read, ReadOutcome, ReadPart,
-    Refusal,
+    Acks, Appended, DirSizes, Directories, Isolation, OffsetQuery, OffsetSpec, Produce, Read,
+    ReadOutcome, ReadPart, Refusal,
 };
 use crate::memory_disk::MemoryDisk;
 
 mod flips;
 mod full;
 mod groups;
+mod moves;
 mod reading;
 mod scrubbing;
 mod transactions;
@@ -43,6 +44,16 @@ struct World {
     notes: Vec<String>,
     checkpoints: Arc<Checkpoints>,
     mono: u64,
+    /// So many operations are still carried out, then none.
+    crash_after: Option<usize>,
+}
+
+fn dir_id(dir: u16) -> Uuid {
+    Uuid::from_u128(u128::from(dir + 7) << 80)
+}
+
+fn dir_ids(count: u16) -> BTreeMap<u16, Uuid> {
+    (0..count).map(|dir| (dir, dir_id(dir))).collect()
 }
 
 fn broker_config(properties: &[(&str, &str)]) -> Arc<BrokerConfig> {
@@ -70,7 +81,11 @@ impl World {
             notes: Vec::new(),
             checkpoints: Arc::default(),
             mono: 0,
+            crash_after: None,
         };
+        let mut directories = Directories::default();
+        directories.ids = dir_ids(u16::try_from(world.config.log_dirs.len()).unwrap());
+        world.checkpoints = Arc::new(Checkpoints { directories, ..Checkpoints::default() });
         world.start();
         world
     }
@@ -86,6 +101,8 @@ impl World {
         self.shard = Shard::new(ShardId(0), 1, Arc::clone(&self.config), Arc::new(NoCodecs), 7);
         self.waiting.clear();
         self.control.clear();
+        self.answers.clear();
+        self.crash_after = None;
         self.start();
     }
 
@@ -113,7 +130,13 @@ impl World {
             Effect::Disk(op) if op.id().is_some_and(|id| Some(id.what) == self.held) => {
                 self.waiting.push(op);
             }
-            Effect::Disk(op) => queue.splice(0..0, self.disk.run(op).map(Input::Io)).for_each(drop),
+            Effect::Disk(_) if self.crash_after == Some(0) => {}
+            Effect::Disk(op) => {
+                if let (Some(left), true) = (&mut self.crash_after, op.id().is_some()) {
+                    *left -= 1;
+                }
+                queue.splice(0..0, self.disk.run(op).map(Input::Io)).for_each(drop);
+            }
             Effect::Session(_, ToSession::Answer { reply, answer }) => {
                 let twice = self.answers.insert(reply.request, answer);
                 assert!(twice.is_none(), "request {} answered twice", reply.request);
@@ -141,7 +164,7 @@ impl World {
         let partition = PartitionImage {
             replicas: vec![me],
             isr: vec![me],
-            directories: Vec::new(),
+            directories: vec![dir_id(0)],
             elr: Vec::new(),
             last_known_elr: Vec::new(),
             removing: Vec::new(),

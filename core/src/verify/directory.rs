@@ -207,6 +207,10 @@ impl<F: Files> Survey<'_, F> {
 /// What is wrong with the offset that a checkpoint gives a log.
 fn disagreement(which: Checkpoint, offset: i64, facts: &Facts, clean: bool) -> Option<Problem> {
     let (start, end) = (facts.log_start, facts.end);
+    let offset = match (which, facts.believed) {
+        (Checkpoint::Recovery | Checkpoint::Durable, Some(believed)) => offset.min(believed.0),
+        _ => offset,
+    };
     let lowest = match which {
         Checkpoint::HighWatermarks if clean => start.0,
         _ => 0,

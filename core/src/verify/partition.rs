@@ -36,6 +36,8 @@ pub struct Facts {
     pub log_start: Offset,
     /// Offset after the last sound batch.
     pub end: Offset,
+    /// After a crash, up to where checkpoints are believed that may be from before the log was cut.
+    pub believed: Option<Offset>,
     /// Sound batches.
     pub batches: u64,
     /// Records in them.
@@ -125,12 +127,15 @@ impl<F: Files> Survey<'_, F> {
             }
         }
         let (epochs, trusted) = self.epochs(folder, &entries)?;
+        let believed = self.small(folder, &entries, TRUNCATED_TO, text::offset)?.flatten();
+        let believed = believed.filter(|_| !context.clean);
+        let recovery = context.get(Checkpoint::Recovery, key.as_ref()).unwrap_or(Offset(0));
         let mut with_log = segments.iter().filter(|(_, kinds)| kinds.contains_key(&FileKind::Log));
         let mut scope = Scope {
             folder,
             context,
             dense: context.is_dense(key.as_ref()),
-            recovery: context.get(Checkpoint::Recovery, key.as_ref()).unwrap_or(Offset(0)),
+            recovery: believed.map_or(recovery, |believed| recovery.min(believed)),
             start: Offset(0),
             epochs: if trusted { text::cache(&epochs) } else { EpochCache::default() },
             last: with_log.next_back().map(|(base, _)| *base),
@@ -147,6 +152,7 @@ impl<F: Files> Survey<'_, F> {
             bytes: 0,
             log_start: Offset(0),
             end: Offset(0),
+            believed,
             batches: 0,
             records: 0,
             codecs: BTreeMap::new(),
@@ -235,7 +241,7 @@ impl<F: Files> Survey<'_, F> {
     }
 
     fn said_start(&mut self, folder: &str, entries: &[Entry]) -> Result<Option<Offset>, F::Error> {
-        Ok(self.small(folder, entries, LOG_START, text::log_start)?.flatten())
+        Ok(self.small(folder, entries, LOG_START, text::offset)?.flatten())
     }
 
     fn segments(

@@ -305,7 +305,33 @@ fn gaps_between_segments_are_compaction_or_damage() {
     };
     check(lost, &[(Damage, "t-0/log-start", "gap")]);
     let moved = put("t-0/leader-epoch-checkpoint", "0\n2\n1 16\n3 17\n");
-    check(|tree| (lost(tree), moved(tree)).1, &[]);
+    let told = put("log-start-offset-checkpoint", "0\n1\nt 0 16\n");
+    check(|tree| (lost(tree), moved(tree), told(tree)).2, &[]);
+}
+
+#[test]
+fn checkpoints_from_before_a_truncation_are_believed_up_to_where_it_says() {
+    let cut = |tree: &mut Tree| {
+        segment(tree, 16, &[batch(16, 1, 1)], &mut ProducerTable::default());
+        tree.0.remove("t-0/00000000000000000022.snapshot");
+        put("t-0/leader-epoch-checkpoint", "0\n1\n1 10\n")(tree);
+        put("replication-offset-checkpoint", "0\n1\nt 0 17\n")(tree);
+    };
+    let killed = |tree: &mut Tree| {
+        cut(tree);
+        tree.0.remove(".kafka_cleanshutdown");
+    };
+    let says = |text| put("t-0/truncated-to", text);
+    let lost = [
+        (Damage, "recovery-point-offset-checkpoint", "value"),
+        (Damage, "dohle-recovery-point-checkpoint", "value"),
+    ];
+    check(killed, &lost);
+    check(|tree| (killed(tree), says("18\n")(tree)).1, &lost);
+    check(|tree| (killed(tree), says("17\n")(tree)).1, &[]);
+    check(|tree| (killed(tree), says("16\n")(tree)).1, &[]);
+    check(|tree| (cut(tree), says("17\n")(tree)).1, &lost);
+    check(says("x\n"), &[(Damage, "t-0/truncated-to", "value")]);
 }
 
 #[test]

@@ -121,15 +121,15 @@ pub(super) fn owner(bytes: &[u8], problems: &mut Problems) -> Option<TopicId> {
     id.map(TopicId)
 }
 
-/// `log-start`: the offset at which a log starts.
-pub(super) fn log_start(bytes: &[u8], problems: &mut Problems) -> Option<Offset> {
+/// `log-start` and `truncated-to`: an offset.
+pub(super) fn offset(bytes: &[u8], problems: &mut Problems) -> Option<Offset> {
     let text = text(bytes, problems)?;
-    let start = offset_file::parse(bytes);
-    if start.is_none() {
+    let offset = offset_file::parse(bytes);
+    if offset.is_none() {
         problems
             .push(Problem::new("value", "an offset and its checksum", format!("{text:?}")).at(0));
     }
-    start
+    offset
 }
 
 /// `meta.properties`: which node and cluster the directory belongs to.

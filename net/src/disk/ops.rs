@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::time::UNIX_EPOCH;
 
 use bytes::Bytes;
-use dohle_core::disk::{DirEntry, DiskOp, FilePath, IoDone, IoError, IoOk, Stamp, What};
+use dohle_core::disk::{DirEntry, DiskOp, FilePath, IoDone, IoError, IoOk, Space, Stamp, What};
 use dohle_core::log::locate::{LocatePlan, ReadAt, locate};
 use dohle_wire::id::Timestamp;
 use rustix::fs::FallocateFlags;
@@ -55,6 +55,9 @@ impl Touches for Job {
             },
             DiskOp::Stat { folder, .. } => {
                 Footprint { manner: Manner::Content, dir: folder.dir, paths: [None, None] }
+            }
+            DiskOp::Space { dir, .. } => {
+                Footprint { manner: Manner::Content, dir: *dir, paths: [None, None] }
             }
             DiskOp::Open { .. } | DiskOp::Close { .. } => unreachable!("these are never jobs"),
         }
@@ -162,6 +165,9 @@ fn perform(
         DiskOp::Stat { folder, names, .. } => {
             let listing = stat(files, folder, names).map(Some);
             listing.map(IoOk::Listing).map_err(|why| trouble(&why, &folder.path))
+        }
+        DiskOp::Space { dir, .. } => {
+            space(files, *dir).map(IoOk::Space).map_err(|why| trouble(&why, "the directory"))
         }
         DiskOp::Locate { plan, .. } => find(files, slot?, plan).map(IoOk::Located),
     }
@@ -360,6 +366,13 @@ fn stat(files: &Files, folder: &FilePath, names: &[String]) -> io::Result<Vec<Di
         }
     }
     Ok(found)
+}
+
+fn space(files: &Files, dir: u16) -> io::Result<Space> {
+    files.still_there(dir)?;
+    let found = rustix::fs::statvfs(files.root(dir)?)?;
+    let bytes = |blocks: u64| blocks.saturating_mul(found.f_frsize);
+    Ok(Space { total: bytes(found.f_blocks), usable: bytes(found.f_bavail) })
 }
 
 fn dir_entry(name: &str, metadata: &Metadata) -> DirEntry {

@@ -97,6 +97,7 @@ impl SimDisk {
             | DiskOp::Rename { .. }
             | DiskOp::List { .. }
             | DiskOp::Stat { .. }
+            | DiskOp::Space { .. }
             | DiskOp::Locate { .. } => {}
         }
     }

@@ -16,7 +16,7 @@ mod tree;
 use std::collections::BTreeMap;
 
 use bytes::Bytes;
-use dohle_core::disk::{DiskOp, FileId, FilePath, IoDone, IoError, IoOk, What};
+use dohle_core::disk::{DiskOp, FileId, FilePath, IoDone, IoError, IoOk, Space, What};
 use dohle_core::log::locate::{LocatePlan, Located, ReadAt, locate};
 use dohle_wire::codec::Hole;
 use dohle_wire::id::Timestamp;
@@ -76,6 +76,8 @@ pub struct SimDisk {
     /// Bytes that still fit, if there is a limit.
     room: Option<u64>,
     sickness: Option<Sickness>,
+    /// Only this data directory is sick.
+    sick_dir: Option<u16>,
     failed: Option<Ailment>,
     flaws: Flaws,
 }
@@ -93,6 +95,7 @@ impl SimDisk {
             next_ticket: 0,
             room: None,
             sickness: None,
+            sick_dir: None,
             failed: None,
             flaws: Flaws::default(),
         }
@@ -209,6 +212,7 @@ impl SimDisk {
             | DiskOp::Get { .. }
             | DiskOp::List { .. }
             | DiskOp::Stat { .. }
+            | DiskOp::Space { .. }
             | DiskOp::Locate { .. } => choices.heavy(Stream::Disk, "cached", self.speed.cached),
             DiskOp::Sync { .. }
             | DiskOp::Reserve { .. }
@@ -234,7 +238,7 @@ impl SimDisk {
             | DiskOp::Reserve { file, .. }
             | DiskOp::Truncate { file, .. }
             | DiskOp::Read { file, .. } => [Some(self.opened(*file).path.clone()), None],
-            DiskOp::Stat { .. } => [None, None],
+            DiskOp::Stat { .. } | DiskOp::Space { .. } => [None, None],
             DiskOp::Locate { plan, .. } => [Some(self.opened(plan.file).path.clone()), None],
         }
     }
@@ -373,6 +377,7 @@ impl SimDisk {
             DiskOp::Stat { folder, names, .. } => {
                 Ok(IoOk::Listing(Some(self.tree.stat(folder, names))))
             }
+            DiskOp::Space { .. } => Ok(IoOk::Space(Space { total: 1 << 40, usable: 1 << 39 })),
             DiskOp::Locate { plan, .. } => Ok(IoOk::Located(self.look_up(plan)?)),
         }
     }

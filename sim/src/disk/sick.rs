@@ -36,7 +36,12 @@ pub struct Sickness {
 impl SimDisk {
     /// Lets one operation fail.
     pub fn sicken(&mut self, sickness: Sickness) {
-        self.sickness = Some(sickness);
+        (self.sickness, self.sick_dir) = (Some(sickness), None);
+    }
+
+    /// Lets one operation in a data directory fail.
+    pub fn sicken_dir(&mut self, dir: u16, sickness: Sickness) {
+        (self.sickness, self.sick_dir) = (Some(sickness), Some(dir));
     }
 
     /// If an operation is still to fail, a write is.
@@ -74,7 +79,7 @@ impl SimDisk {
             }
             _ => false,
         };
-        if !hit {
+        if !hit || self.sick_dir.is_some_and(|dir| self.dir_of(op) != Some(dir)) {
             return None;
         }
         (self.sickness, self.failed) = (None, Some(ailment));
@@ -83,6 +88,17 @@ impl SimDisk {
             Ailment::NoSpace => IoError::NoSpace("simulated".to_owned()),
             _ => IoError::Failed("simulated: input/output error".to_owned()),
         })
+    }
+
+    fn dir_of(&self, op: &DiskOp) -> Option<u16> {
+        match op {
+            DiskOp::Write { file, .. }
+            | DiskOp::Sync { file, .. }
+            | DiskOp::Truncate { file, .. } => self.path_of(*file).map(|path| path.dir),
+            DiskOp::Put { path, .. } | DiskOp::Remove { path, .. } => Some(path.dir),
+            DiskOp::Rename { from, .. } => Some(from.dir),
+            _ => None,
+        }
     }
 
     fn half(&mut self, op: &DiskOp, salt: u64, now: Timestamp) {

@@ -20,15 +20,21 @@ impl LogWorld {
         if self.nemesis.is_over() {
             return Ok(());
         }
+        let serving = matches!(self.phase, Phase::Serving(_));
+        let happens = serving && self.kernel.choices.operation();
         let pause = self.kernel.choices.heavy(Stream::Workload, "pause", self.swarm.pause);
         self.kernel.after(pause.max(PAUSE_MIN), LogEvent::Act(self.life));
-        if !matches!(self.phase, Phase::Serving(_)) {
+        if !serving {
             return Ok(());
         }
         self.acts += 1;
         self.strike();
         self.tick();
-        self.act()?;
+        if happens {
+            self.act()?;
+        } else {
+            self.left_out += 1;
+        }
         if self.acts.is_multiple_of(LOOK_EVERY) {
             self.look()?;
         }

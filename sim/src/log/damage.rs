@@ -208,7 +208,8 @@ impl LogWorld {
             ));
         }
         let lost = end < self.expects.floor;
-        let Some(first) = wounds.iter().map(|wound| wound.base).find(|base| *base >= start) else {
+        // Where batches go on behind damage is not known, though it may be in what is deleted.
+        let Some(first) = wounds.first().map(|wound| wound.base.max(start)) else {
             return Ok(false);
         };
         if !lost || end < first {

@@ -51,7 +51,9 @@ pub(super) fn sicknesses(choices: &mut Choices, swarm: &LogSwarm) -> VecDeque<(u
             let within = choices.below(Stream::Faults, "failure-when", swarm.acts / count);
             let ailment = choices.pick(Stream::Faults, "ailment", &Ailment::ALL);
             let salt = choices.below(Stream::Faults, "salt", 1 << 32);
-            list.push_back((index * swarm.acts / count + within, Sickness { ailment, salt }));
+            if choices.fault() {
+                list.push_back((index * swarm.acts / count + within, Sickness { ailment, salt }));
+            }
         }
     }
     list

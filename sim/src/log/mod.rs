@@ -171,6 +171,8 @@ pub struct LogWorld {
     /// The log is opened after a clean stop, or what a crash may have left of it.
     expects: life::Expects,
     acts: u64,
+    /// Those of them that were left out.
+    left_out: u64,
     until: Option<u64>,
 }
 
@@ -229,6 +231,7 @@ impl LogWorld {
             saving: None,
             expects: life::Expects::default(),
             acts: 0,
+            left_out: 0,
             until: None,
         };
         world.kernel.at(0, LogEvent::Boot(0));
@@ -254,9 +257,12 @@ impl LogWorld {
         let acts = self.swarm.acts;
         // A disk that stalls leaves little time for work, and some faults waiting.
         let looked = |world: &Self| world.acts >= acts && world.acts.is_multiple_of(16);
-        self.run(|world| {
-            looked(world) && world.gates().missed().is_none() || world.acts >= 8 * acts
-        })?;
+        match self.kernel.choices.is_limited() {
+            true => self.play_script()?,
+            false => self.run(|world| {
+                looked(world) && world.gates().missed().is_none() || world.acts >= 8 * acts
+            })?,
+        }
         self.nemesis.stop();
         (self.faults, self.sicknesses) = (VecDeque::new(), VecDeque::new());
         self.flaws = VecDeque::new();
@@ -271,6 +277,14 @@ impl LogWorld {
         self.settle("to start after a last kill")?;
         self.read_all()?;
         Ok(())
+    }
+
+    /// Only what a script has happens: after that nothing more is waited for but what it led to.
+    fn play_script(&mut self) -> Result<(), Halt> {
+        let most = 8 * self.swarm.acts;
+        self.run(|world| world.kernel.choices.is_spent() || world.acts >= most)?;
+        let upto = self.left_out + LED_TO;
+        self.run(|world| world.left_out >= upto || world.acts >= most)
     }
 
     /// Handles events until a condition holds, or nothing more happens.
@@ -511,5 +525,7 @@ fn brief_op(op: &DiskOp) -> String {
 
 /// How long a process is down, at most.
 const DOWN_MAX: u64 = 20 * MS;
+/// What is left out after the last operation of a script, before the run comes to its end.
+const LED_TO: u64 = 50;
 /// The shortest pause between two things that the workload does.
 const PAUSE_MIN: u64 = US;

@@ -134,6 +134,9 @@ impl Changes {
     }
 
     fn act(&mut self, now: Now, choices: &mut Choices, fx: &mut Vec<ActorEffect>) {
+        if !choices.operation() {
+            return self.pause(now, choices);
+        }
         let (call, asked) = self.choose(choices, fx);
         self.calls += 1;
         let token = Token(self.calls);
@@ -214,10 +217,14 @@ impl Changes {
                 self.deletable = asked.and_then(|at| found(&result, at));
             }
             if !self.finishing {
-                let pause = choices.heavy(Stream::Workload, "admin-pause", SEC).min(10 * SEC);
-                self.next = Some(Instant(now.mono.0 + pause));
+                self.pause(now, choices);
             }
         }
+    }
+
+    fn pause(&mut self, now: Now, choices: &mut Choices) {
+        let pause = choices.heavy(Stream::Workload, "admin-pause", SEC).min(10 * SEC);
+        self.next = Some(Instant(now.mono.0 + pause));
     }
 }
 

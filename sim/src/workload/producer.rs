@@ -85,8 +85,9 @@ impl Writer {
     }
 
     fn send_some(&mut self, now: Now, choices: &mut Choices, fx: &mut Vec<ActorEffect>) {
+        let happens = choices.operation();
         let burst = choices.pick(Stream::Workload, "burst", &[1, 1, 2, 4]);
-        for _ in 0..burst {
+        for _ in 0..if happens { burst } else { 0 } {
             self.send(now, choices, fx);
         }
         let pause = choices.heavy(Stream::Workload, "pause", self.pause).min(20 * self.pause);

@@ -22,7 +22,9 @@ impl World {
         }
         self.kernel.note(|| cell.actor.name(), || format!("{input:?}").chars().take(120).collect());
         let mut fx = Vec::new();
+        self.kernel.choices.turn(index as u64 + 1);
         cell.actor.on(now, input, &mut self.kernel.choices, &mut fx);
+        self.kernel.choices.turn(0);
         for effect in fx {
             self.on_actor_effect(index, effect)?;
         }

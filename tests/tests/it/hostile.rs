@@ -20,9 +20,9 @@ use dohle_wire::codec::Writer;
 use dohle_wire::id::{LeaderEpoch, NodeId, Offset, Timestamp, TopicId, Uuid};
 use dohle_wire::message::fetch_request::{FetchPartition, FetchTopic};
 use dohle_wire::message::{
-    AlterConfigsRequest, ApiVersionsRequest, CreatePartitionsRequest, CreateTopicsRequest,
-    DeleteRecordsRequest, DeleteTopicsRequest, DescribeClusterRequest, DescribeConfigsRequest,
-    DescribeLogDirsRequest, DescribeTopicPartitionsRequest, FetchRequest,
+    AlterConfigsRequest, AlterReplicaLogDirsRequest, ApiVersionsRequest, CreatePartitionsRequest,
+    CreateTopicsRequest, DeleteRecordsRequest, DeleteTopicsRequest, DescribeClusterRequest,
+    DescribeConfigsRequest, DescribeLogDirsRequest, DescribeTopicPartitionsRequest, FetchRequest,
     IncrementalAlterConfigsRequest, InitProducerIdRequest, ListOffsetsRequest, MetadataRequest,
     OffsetForLeaderEpochRequest, PartitionProduceData, ProduceRequest, Request, TopicProduceData,
 };
@@ -81,6 +81,7 @@ fn seeds() -> Vec<Bytes> {
     every_version(&IncrementalAlterConfigsRequest::default(), &mut frames);
     every_version(&DescribeClusterRequest::default(), &mut frames);
     every_version(&DescribeTopicPartitionsRequest::default(), &mut frames);
+    every_version(&AlterReplicaLogDirsRequest::default(), &mut frames);
     every_version(&DescribeLogDirsRequest::default(), &mut frames);
     every_version(&InitProducerIdRequest::default(), &mut frames);
     assert!(frames.len() > 60, "{} seeds", frames.len());

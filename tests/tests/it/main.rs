@@ -2,6 +2,7 @@
 
 mod broker;
 mod churn;
+mod dirs;
 mod groups;
 mod hostile;
 mod layering;

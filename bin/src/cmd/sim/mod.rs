@@ -3,6 +3,7 @@
 mod file;
 mod hunt;
 mod mutants;
+mod shrink;
 
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -34,6 +35,9 @@ enum Command {
     Hunt(hunt::HuntArgs),
     /// Play a seed or a kept failure again, perhaps only up to an event.
     Replay(ReplayArgs),
+    /// Leave faults and operations out of a failing run as long as it still fails. Exit code 2 when
+    /// it does not fail.
+    Shrink(shrink::ShrinkArgs),
     /// Plant known bugs, one after the other, and see how soon each is found.
     Mutants(mutants::MutantsArgs),
 }
@@ -133,6 +137,7 @@ pub(crate) fn run(args: Args) -> ExitCode {
         Command::Run(args) => run_seed(&args),
         Command::Hunt(args) => hunt::hunt(&args),
         Command::Replay(args) => replay(&args),
+        Command::Shrink(args) => shrink::shrink(&args),
         Command::Mutants(args) => mutants::mutants(&args),
     };
     match done {

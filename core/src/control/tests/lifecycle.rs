@@ -1,7 +1,9 @@
 //! Starts, service, checkpoints, stops.
 
+use std::collections::BTreeMap;
+
 use dohle_wire::error::ErrorCode;
-use dohle_wire::id::{NodeId, Offset};
+use dohle_wire::id::{NodeId, Offset, PartitionIndex};
 
 use super::*;
 use crate::control::Input;
@@ -470,4 +472,112 @@ fn changed_configs_reach_shards_with_the_image() {
     let shard = world.shards[1].as_ref().unwrap();
     assert_eq!(shard.topic("t").unwrap().config.retention_ms, Some(5));
     world.check_image();
+}
+
+#[test]
+fn a_directory_that_cannot_be_read_is_offline_alone() {
+    let mut world = World::started(&[("log.dirs", "one,two,three")]);
+    world.made("t");
+    world.made("u");
+    world.stop();
+    world.disk.broken_dirs.insert(1);
+    world.boot();
+    assert!(world.ready, "fatal: {:?}", world.fatal);
+    let offline = world.notes.iter().find(|note| note.contains("two failed")).expect("told");
+    assert!(offline.contains("broken"), "{offline}");
+    assert!(world.notes.iter().any(|note| note.contains("1 partitions are in a data directory")));
+    let led = |world: &World, topic: &str, at: usize| {
+        world.image().topic(topic).unwrap().partitions[at].leader.is_some()
+    };
+    assert!(led(&world, "t", 0) && !led(&world, "t", 1) && led(&world, "u", 0));
+    let directories = &world.told.as_ref().unwrap().directories;
+    assert_eq!(directories.ids.keys().collect::<Vec<_>>(), [&0, &2]);
+    assert_eq!(directories.failed.iter().collect::<Vec<_>>(), [&1]);
+    world.made("v");
+    assert!(led(&world, "v", 0) && led(&world, "v", 1), "new ones go elsewhere");
+    world.check_image();
+    world.stop();
+    world.disk.broken_dirs.clear();
+    world.boot();
+    assert!(led(&world, "t", 1) && world.told.as_ref().unwrap().directories.failed.is_empty());
+}
+
+#[test]
+fn the_driver_may_know_that_a_directory_cannot_be_used() {
+    let mut world = World::off(&[("log.dirs", "one,two")]);
+    world.unusable = BTreeMap::from([(1, "read-only file system".to_owned())]);
+    world.boot();
+    assert!(world.ready && world.notes.iter().any(|note| note.contains("read-only")));
+    world.made("t");
+    assert!(!world.disk.files.keys().any(|path| path.dir == 1), "nothing is written there");
+    world.unusable = BTreeMap::from([(0, "read-only file system".to_owned())]);
+    world.boot();
+    let text = world.fatal.clone().expect("the metadata is there");
+    assert!(text.contains("one") && text.contains("read-only"), "{text}");
+}
+
+#[test]
+fn a_directory_of_another_cluster_is_offline_alone() {
+    let mut world = World::started(&[("log.dirs", "one,two")]);
+    world.made("t");
+    world.stop();
+    let own = world.file(1, "meta.properties").unwrap();
+    let id = own.lines().find_map(|line| line.strip_prefix("cluster.id=")).unwrap();
+    world.write_file(1, "meta.properties", &own.replace(id, "4L6g3nShT-eMCtK--X86sw"));
+    world.boot();
+    assert!(world.ready && world.notes.iter().any(|note| note.contains("4L6g3nShT")));
+    let partitions = &world.image().topic("t").unwrap().partitions;
+    assert!(partitions[0].leader.is_some() && partitions[1].leader.is_none());
+    assert!(!world.ops.iter().any(|op| changes_dir(op, 1)), "what is not ours is not touched");
+}
+
+fn changes_dir(op: &DiskOp, dir: u16) -> bool {
+    match op {
+        DiskOp::Put { path, .. } | DiskOp::Remove { path, .. } => path.dir == dir,
+        DiskOp::Rename { from, .. } => from.dir == dir,
+        _ => false,
+    }
+}
+
+#[test]
+fn what_a_failing_directory_led_has_no_leader_until_the_next_start() {
+    let mut world = World::started(&[("log.dirs", "one,two")]);
+    world.made("t");
+    world.input(Input::Mail(ToControl::DirFailed { dir: 1, why: "EIO".into() }));
+    let partitions = &world.image().topic("t").unwrap().partitions;
+    assert!(partitions[0].leader.is_some() && partitions[1].leader.is_none());
+    world.check_image();
+    world.made("u");
+    assert!(world.image().topic("u").unwrap().partitions.iter().all(|p| p.leader.is_some()));
+    world.kill();
+    let partitions = &world.image().topic("t").unwrap().partitions;
+    assert!(partitions.iter().all(|partition| partition.leader.is_some()));
+    world.check_image();
+    world.input(Input::Mail(ToControl::DirFailed { dir: 0, why: "EIO".into() }));
+    let text = world.fatal.clone().expect("the metadata is there");
+    assert!(text.contains("one, which holds the metadata, failed: EIO"), "{text}");
+}
+
+#[test]
+fn where_a_replica_is_can_change_and_be_wished_for() {
+    let mut world = World::started(&[("log.dirs", "one,two")]);
+    let id = world.made("t");
+    let dirs: Vec<_> = world.image().brokers.get(&NodeId(1)).unwrap().log_dirs.clone();
+    let partition = crate::mail::PartitionId { topic: id, index: PartitionIndex(0) };
+    world.input(Input::Mail(ToControl::Placed { partition, dir: 1 }));
+    let moved = world.image().topic("t").unwrap().partitions[0].clone();
+    assert_eq!((&moved.directories[..], moved.leader_epoch.0), (&dirs[1..], 0));
+    let before = world.image().offset;
+    world.input(Input::Mail(ToControl::Placed { partition, dir: 1 }));
+    assert_eq!(world.image().offset, before, "that was known");
+    world.check_image();
+    for index in [0, 1] {
+        let index = PartitionIndex(index);
+        world.input(Input::Mail(ToControl::Prefer { topic: "u".into(), index, dir: 1 }));
+    }
+    world.made("u");
+    let made = world.image().topic("u").unwrap();
+    assert!(made.partitions.iter().all(|partition| partition.directories == dirs[1..]));
+    world.made("v");
+    assert_eq!(world.image().topic("v").unwrap().partitions[0].directories, dirs[..1]);
 }

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
-use dohle_wire::id::{NodeId, Offset, ProducerEpoch, ProducerId, Timestamp, TopicId, Uuid};
+use dohle_wire::id::{Offset, ProducerEpoch, ProducerId, Timestamp, TopicId, Uuid};
 
 use super::super::{Control, ControlSettings, Effect, FreshIds, Input};
 use crate::config::broker::BrokerConfig;
@@ -53,6 +53,8 @@ pub(super) struct World {
     pub(super) crashed: bool,
     /// The disk takes nothing more.
     pub(super) full: bool,
+    /// Directories that the driver cannot use.
+    pub(super) unusable: BTreeMap<u16, String>,
     next_request: u64,
 }
 
@@ -92,6 +94,7 @@ impl World {
             crash_before: None,
             crashed: false,
             full: false,
+            unusable: BTreeMap::new(),
             next_request: 0,
         }
     }
@@ -103,7 +106,9 @@ impl World {
     /// Starts the process.
     pub(super) fn boot(&mut self) {
         self.starts += 1;
-        self.control = Control::new(settings(&self.properties, self.starts));
+        let settings = settings(&self.properties, self.starts);
+        self.control =
+            Control::new(ControlSettings { unusable: self.unusable.clone(), ..settings });
         self.shards = vec![None; usize::from(SHARDS)];
         (self.told, self.published, self.fatal) = (None, None, None);
         (self.ready, self.stopped, self.crashed) = (false, false, false);
@@ -265,11 +270,12 @@ impl World {
                 let (recovery_point, log_start) =
                     self.reports.get(&name).copied().unwrap_or(default);
                 let directory = topic.partitions[index].directories[0];
-                let broker = image.brokers.get(&NodeId(1)).unwrap();
-                let dir = broker.log_dirs.iter().position(|id| *id == directory).unwrap();
+                let ids = &self.told.as_ref().unwrap().directories.ids;
+                let found = ids.iter().find(|(_, id)| **id == directory);
+                let Some((dir, _)) = found else { continue };
                 logs.push(LogCheckpoint {
                     name: name.into(),
-                    dir: u16::try_from(dir).unwrap(),
+                    dir: *dir,
                     recovery_point,
                     log_start,
                     high_watermark: Offset(20),
@@ -426,5 +432,6 @@ fn settings(properties: &BTreeMap<String, String>, start: u64) -> ControlSetting
         fresh: FreshIds { cluster: uuid(100), directories, incarnation: uuid(101) },
         // The same for each start: ids must not repeat even so.
         seed: 4,
+        unusable: BTreeMap::new(),
     }
 }

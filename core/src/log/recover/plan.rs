@@ -131,7 +131,7 @@ pub(super) fn parse_offset(text: &[u8], name: &str, mutants: Mutants) -> Result<
 }
 
 /// The topic id in a `partition.metadata` file.
-pub(super) fn parse_owner(text: &[u8]) -> Result<TopicId, String> {
+pub(in crate::log) fn parse_owner(text: &[u8]) -> Result<TopicId, String> {
     let text = String::from_utf8_lossy(text);
     let id = text.lines().find_map(|line| line.strip_prefix("topic_id:"));
     let id = id.ok_or_else(|| format!("{PARTITION_METADATA} has no line topic_id: {text:?}"))?;

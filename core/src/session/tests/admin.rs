@@ -414,8 +414,9 @@ fn in_dir(dir: u16, sizes: &[(i32, u64)]) -> DirSizes {
     let size = |&(index, bytes): &(i32, u64)| LogSize {
         partition: PartitionId { topic: topic_id(), index: PartitionIndex(index) },
         bytes,
+        future: None,
     };
-    DirSizes { dir, failed: false, logs: sizes.iter().map(size).collect() }
+    DirSizes { dir, logs: sizes.iter().map(size).collect(), ..DirSizes::default() }
 }
 
 /// A directory, its error, sizes by partition.
@@ -447,7 +448,7 @@ fn log_dirs_are_told_by_all_shards() {
 
 #[test]
 fn a_directory_that_failed_is_told() {
-    let failed = DirSizes { dir: 1, failed: true, logs: Vec::new() };
+    let failed = DirSizes { dir: 1, failed: true, ..DirSizes::default() };
     let one = vec![in_dir(0, &[(0, 10)]), failed];
     let response = log_dirs(5, [one, vec![in_dir(1, &[(1, 20)])]]);
     let expected =

@@ -9,6 +9,8 @@ pub mod abort_transaction_record;
 pub mod access_control_entry_record;
 pub mod alter_configs_request;
 pub mod alter_configs_response;
+pub mod alter_replica_log_dirs_request;
+pub mod alter_replica_log_dirs_response;
 pub mod api_versions_request;
 pub mod api_versions_response;
 pub mod begin_transaction_record;
@@ -127,6 +129,12 @@ pub use abort_transaction_record::AbortTransactionRecord;
 pub use access_control_entry_record::AccessControlEntryRecord;
 pub use alter_configs_request::AlterConfigsRequest;
 pub use alter_configs_response::AlterConfigsResponse;
+pub use alter_replica_log_dirs_request::{
+    AlterReplicaLogDir, AlterReplicaLogDirTopic, AlterReplicaLogDirsRequest,
+};
+pub use alter_replica_log_dirs_response::{
+    AlterReplicaLogDirPartitionResult, AlterReplicaLogDirTopicResult, AlterReplicaLogDirsResponse,
+};
 pub use api_versions_request::ApiVersionsRequest;
 pub use api_versions_response::{
     ApiVersion, ApiVersionsResponse, FinalizedFeatureKey, SupportedFeatureKey,

@@ -144,6 +144,8 @@ differential! {
     alter_configs_response: AlterConfigsResponse;
     incremental_alter_configs_request: IncrementalAlterConfigsRequest;
     incremental_alter_configs_response: IncrementalAlterConfigsResponse;
+    alter_replica_log_dirs_request: AlterReplicaLogDirsRequest;
+    alter_replica_log_dirs_response: AlterReplicaLogDirsResponse;
     describe_log_dirs_request: DescribeLogDirsRequest;
     describe_log_dirs_response: DescribeLogDirsResponse;
     describe_cluster_request: DescribeClusterRequest;

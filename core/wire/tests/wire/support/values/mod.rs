@@ -7,6 +7,8 @@ mod abort_transaction_record;
 mod access_control_entry_record;
 mod alter_configs_request;
 mod alter_configs_response;
+mod alter_replica_log_dirs_request;
+mod alter_replica_log_dirs_response;
 mod api_versions_request;
 mod api_versions_response;
 mod begin_transaction_record;
@@ -123,6 +125,8 @@ macro_rules! for_each_message {
     ($check:ident($($arg:expr),*)) => {
         $check::<dohle_wire::message::AlterConfigsRequest>($($arg),*);
         $check::<dohle_wire::message::AlterConfigsResponse>($($arg),*);
+        $check::<dohle_wire::message::AlterReplicaLogDirsRequest>($($arg),*);
+        $check::<dohle_wire::message::AlterReplicaLogDirsResponse>($($arg),*);
         $check::<dohle_wire::message::ApiVersionsRequest>($($arg),*);
         $check::<dohle_wire::message::ApiVersionsResponse>($($arg),*);
         $check::<dohle_wire::message::ConsumerGroupDescribeRequest>($($arg),*);
@@ -243,6 +247,7 @@ pub(crate) use for_each_message;
 macro_rules! for_each_request {
     ($check:ident($($arg:expr),*)) => {
         $check::<dohle_wire::message::AlterConfigsRequest>($($arg),*);
+        $check::<dohle_wire::message::AlterReplicaLogDirsRequest>($($arg),*);
         $check::<dohle_wire::message::ApiVersionsRequest>($($arg),*);
         $check::<dohle_wire::message::ConsumerGroupDescribeRequest>($($arg),*);
         $check::<dohle_wire::message::ConsumerGroupHeartbeatRequest>($($arg),*);

@@ -1,0 +1,128 @@
+//! `dohle bench connections`: what many idle connections cost those that are not idle.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use serde_json::json;
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::net::TcpStream;
+use tokio::sync::Semaphore;
+
+use super::latency::{Latency, spoken};
+use super::load::duration;
+use super::progress::Progress;
+use super::summary::{Measure, tell};
+use crate::cmd::cluster::{Cluster, Failure};
+
+/// Connections that are being made at a time.
+const AT_A_TIME: usize = 64;
+/// A connection that is not answered within this has failed.
+const PATIENCE: Duration = Duration::from_secs(30);
+/// An answer is not longer than this.
+const ANSWER_MAX: usize = 1 << 20;
+/// ApiVersions, version 0, with correlation id 1 and no client id.
+const REQUEST: [u8; 14] = [0, 0, 0, 10, 0, 18, 0, 0, 0, 0, 0, 1, 0xff, 0xff];
+
+/// Open many connections, leave them idle, and measure round trips on one more.
+///
+/// Each is asked for its ApiVersions once. `ulimit -n` limits how many there can be, here and
+/// on the broker.
+#[derive(clap::Args, Debug)]
+pub(super) struct Args {
+    /// Idle connections.
+    #[arg(long, value_name = "N", default_value_t = 1000)]
+    count: u32,
+    /// How long to measure.
+    #[arg(long = "for", value_name = "TIME", value_parser = duration, default_value = "10s")]
+    lasts: Duration,
+    #[command(flatten)]
+    cluster: Cluster,
+    /// Print JSON.
+    #[arg(long)]
+    json: bool,
+}
+
+pub(super) async fn run(args: Args) -> Result<(), Failure> {
+    args.cluster.reach().await?;
+    let server: Arc<str> = args.cluster.servers().split(',').next().unwrap_or_default().into();
+    let connecting = Latency::new();
+    let idle = connect_all(&server, args.count, &connecting).await?;
+    let (round_trips, progress) = (Latency::new(), Progress::begin("round trips", None));
+    let mut probe = connect(&server).await?;
+    let (measure, began) = (Measure::begin(), Instant::now());
+    let (mut count, mut bytes) = (0, 0);
+    while began.elapsed() < args.lasts {
+        let asked = Instant::now();
+        bytes += within(round_trip(&mut probe)).await?;
+        round_trips.note(asked.elapsed());
+        count += 1;
+        progress.done.store(count, std::sync::atomic::Ordering::Relaxed);
+    }
+    let mut found = measure.end(count, bytes, began.elapsed(), &round_trips);
+    drop(progress);
+    found["connections"] = json!(idle.len());
+    found["connect_ms"] = connecting.json();
+    tell(args.json, &found, "round trips", "a round trip")?;
+    if !args.json && !idle.is_empty() {
+        println!("to connect {} and be answered: {}", idle.len(), spoken(&found["connect_ms"]));
+    }
+    Ok(())
+}
+
+async fn connect_all(
+    server: &Arc<str>,
+    count: u32,
+    times: &Latency,
+) -> Result<Vec<TcpStream>, Failure> {
+    let progress = Progress::begin("connections", Some(count.into()));
+    let turns = Arc::new(Semaphore::new(AT_A_TIME));
+    let mut tasks = Vec::new();
+    for _ in 0..count {
+        let (server, turns, times) = (Arc::clone(server), Arc::clone(&turns), times.clone());
+        let done = Arc::clone(&progress.done);
+        tasks.push(tokio::spawn(async move {
+            let _turn = turns.acquire().await;
+            let began = Instant::now();
+            let mut stream = connect(&server).await?;
+            within(round_trip(&mut stream)).await?;
+            times.note(began.elapsed());
+            done.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+            Ok::<_, Failure>(stream)
+        }));
+    }
+    let mut idle = Vec::new();
+    for task in tasks {
+        let ended = task.await;
+        idle.push(ended.map_err(|error| Failure::Failed(format!("a connection: {error}")))??);
+    }
+    Ok(idle)
+}
+
+async fn connect(server: &str) -> Result<TcpStream, Failure> {
+    within(async {
+        let stream = TcpStream::connect(server).await?;
+        stream.set_nodelay(true)?;
+        Ok(stream)
+    })
+    .await
+}
+
+/// Bytes there and back.
+async fn round_trip(stream: &mut TcpStream) -> std::io::Result<u64> {
+    stream.write_all(&REQUEST).await?;
+    let len = stream.read_u32().await? as usize;
+    if len > ANSWER_MAX {
+        return Err(std::io::Error::other(format!("an answer of {len} bytes")));
+    }
+    let mut answer = vec![0; len];
+    stream.read_exact(&mut answer).await?;
+    Ok((REQUEST.len() + 4 + len) as u64)
+}
+
+async fn within<T>(what: impl Future<Output = std::io::Result<T>>) -> Result<T, Failure> {
+    match tokio::time::timeout(PATIENCE, what).await {
+        Ok(Ok(done)) => Ok(done),
+        Ok(Err(error)) => Err(Failure::Failed(format!("a connection failed: {error}"))),
+        Err(_) => Err(Failure::Failed(format!("no answer within {} s", PATIENCE.as_secs()))),
+    }
+}

@@ -1,0 +1,124 @@
+//! `dohle bench consume`: how fast records are read that are there already.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::time::{Duration, Instant};
+
+use dohle_client::api::Consumer;
+use dohle_client::config::ConsumerConfig;
+use dohle_client::machine::TopicPartition;
+use dohle_client::machine::consumer::Start;
+use dohle_codec::NativeCodecs;
+use dohle_net::client::Tokio;
+
+use super::latency::Latency;
+use super::progress::Progress;
+use super::summary::{Measure, tell};
+use crate::cmd::cluster::{Cluster, Failure, about_topic, pair};
+
+/// No record for so long is a failure.
+const SILENCE: Duration = Duration::from_secs(30);
+
+/// Read a topic from its beginning to where it ends now, and measure how long polls take.
+///
+/// `dohle bench produce --keep` makes a topic to read.
+#[derive(clap::Args, Debug)]
+pub(super) struct Args {
+    /// The topic.
+    topic: Arc<str>,
+    /// Records to read; otherwise all there are.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    records: Option<u64>,
+    /// Consumers that share the partitions, each with connections of its own.
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=10_000))]
+    consumers: u32,
+    /// Any setting of a consumer, under Kafka's name; may be repeated.
+    #[arg(short = 'X', long, value_name = "NAME=VALUE", value_parser = pair)]
+    property: Vec<(String, String)>,
+    #[command(flatten)]
+    cluster: Cluster,
+    /// Print JSON.
+    #[arg(long)]
+    json: bool,
+}
+
+/// What all consumers count together.
+#[derive(Clone)]
+struct Count {
+    records: Arc<AtomicU64>,
+    bytes: Arc<AtomicU64>,
+    latency: Latency,
+    most: u64,
+}
+
+pub(super) async fn run(args: Args) -> Result<(), Failure> {
+    let described = args.cluster.topic(&args.topic).await?;
+    let described = described.map_err(|error| Failure::Failed(about_topic(&args.topic, &error)))?;
+    let partitions = described.partitions.len();
+    let progress = Progress::begin("records", args.records);
+    let count = Count {
+        records: Arc::clone(&progress.done),
+        bytes: Arc::default(),
+        latency: Latency::new(),
+        most: args.records.unwrap_or(u64::MAX),
+    };
+    let (measure, began) = (Measure::begin(), Instant::now());
+    let mut reading = Vec::new();
+    let consumers = (args.consumers as usize).min(partitions);
+    for index in 0..consumers {
+        let shares = (index..partitions).step_by(consumers);
+        let shares = shares.filter_map(|at| i32::try_from(at).ok());
+        let shares = shares.map(|at| TopicPartition::new(Arc::clone(&args.topic), at)).collect();
+        reading.push(tokio::spawn(read(consumer(&args)?, shares, count.clone())));
+    }
+    for one in reading {
+        let ended = one.await;
+        ended.map_err(|error| Failure::Failed(format!("a consumer ended early: {error}")))??;
+    }
+    let took = began.elapsed();
+    drop(progress);
+    let (records, bytes) = (count.records.load(Relaxed), count.bytes.load(Relaxed));
+    tell(args.json, &measure.end(records, bytes, took, &count.latency), "records", "a poll")
+}
+
+fn consumer(args: &Args) -> Result<Consumer<Tokio>, Failure> {
+    let mut config = ConsumerConfig::to(args.cluster.servers())?;
+    config.set("client.id", "dohle-bench")?;
+    for (name, value) in &args.property {
+        config.set(name, value)?;
+    }
+    Ok(Consumer::new(Tokio::new(), config, Arc::new(NativeCodecs))?)
+}
+
+async fn read(
+    mut consumer: Consumer<Tokio>,
+    shares: Vec<TopicPartition>,
+    count: Count,
+) -> Result<(), Failure> {
+    let failed = |error: &dyn std::fmt::Display| Failure::Failed(error.to_string());
+    let ends = consumer.handle().end_offsets(shares.iter().cloned()).await;
+    let mut left: Vec<_> = ends.map_err(|error| failed(&error))?.into_iter().collect();
+    consumer.assign(shares.into_iter().map(|share| (share, Start::Earliest)));
+    loop {
+        left.retain(|(at, end)| consumer.known_position(at).is_none_or(|position| position < *end));
+        if left.is_empty() || count.records.load(Relaxed) >= count.most {
+            return Ok(());
+        }
+        let began = Instant::now();
+        let polled = consumer.poll(SILENCE).await;
+        if let Some((at, error)) = polled.failed.first() {
+            return Err(Failure::Failed(format!("{}-{}: {error}", at.topic, at.partition)));
+        }
+        if polled.records.is_empty() {
+            let secs = SILENCE.as_secs();
+            return Err(Failure::Failed(format!("no record within {secs} s")));
+        }
+        count.latency.note(began.elapsed());
+        for record in polled.records.iter().flat_map(|(_, records)| records) {
+            let size = |part: &Option<bytes::Bytes>| part.as_ref().map_or(0, bytes::Bytes::len);
+            count.bytes.fetch_add((size(&record.key) + size(&record.value)) as u64, Relaxed);
+        }
+        let records: usize = polled.records.iter().map(|(_, records)| records.len()).sum();
+        count.records.fetch_add(records as u64, Relaxed);
+    }
+}

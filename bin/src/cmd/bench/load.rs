@@ -1,0 +1,315 @@
+//! The load: records written by some producers, closed or open.
+//!
+//! What is sent during the warm-up counts nowhere; the clock starts with the first record after it.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::time::{Duration, Instant};
+
+use bytes::Bytes;
+use dohle_client::api::Producer;
+use dohle_client::config::ProducerConfig;
+use dohle_client::machine::producer::ProducerRecord;
+use dohle_codec::NativeCodecs;
+use dohle_net::client::Tokio;
+use tokio::sync::{Semaphore, watch};
+use tokio::task::JoinError;
+
+use super::latency::Latency;
+use super::summary::Measure;
+use crate::cmd::cluster::{Cluster, Failure, pair};
+use crate::cmd::time::span;
+
+/// Records that are due are sent once in so long. (A runtime's timers are a millisecond coarse.)
+const PACE: Duration = Duration::from_micros(250);
+/// How long a load lasts if nothing else is said.
+const LASTS: Duration = Duration::from_secs(10);
+/// Payloads that differ.
+const PAYLOADS: usize = 64;
+/// The smallest record: what says when it was due.
+const STAMP: usize = size_of::<u64>();
+
+/// What both kinds of writing measurements take.
+#[derive(clap::Args, Debug, Clone)]
+pub(super) struct LoadArgs {
+    /// A topic that exists; otherwise one is made, and deleted afterwards.
+    #[arg(long)]
+    pub(super) topic: Option<Arc<str>>,
+    /// Partitions of a topic that is made.
+    #[arg(long, value_name = "N", default_value_t = 6, value_parser = clap::value_parser!(i32).range(1..))]
+    pub(super) partitions: i32,
+    /// A setting of a topic that is made; may be repeated.
+    #[arg(short = 'C', long, value_name = "NAME=VALUE", value_parser = pair)]
+    pub(super) topic_config: Vec<(String, String)>,
+    /// Keep a topic that is made.
+    #[arg(long)]
+    pub(super) keep: bool,
+    /// Bytes of each value.
+    #[arg(long, value_name = "BYTES", default_value_t = 1024, value_parser = clap::value_parser!(u32).range(8..))]
+    record_size: u32,
+    /// Records to write; otherwise as many as there is time for.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    pub(super) records: Option<u64>,
+    /// How long to write (90s, 10m) [default: 10s, or until --records are written].
+    #[arg(long = "for", value_name = "TIME", value_parser = duration)]
+    lasts: Option<Duration>,
+    /// How long to write before anything counts.
+    #[arg(long, value_name = "TIME", value_parser = duration, default_value = "1s")]
+    warmup: Duration,
+    /// Records a second, of all producers together; otherwise as fast as it goes.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    pub(super) rate: Option<u64>,
+    /// Producers, each with connections of its own.
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=10_000))]
+    producers: u32,
+    /// Unacknowledged records of a producer, at most; 1 for one after the other.
+    #[arg(long, value_name = "N", default_value_t = 100_000, value_parser = clap::value_parser!(u32).range(1..))]
+    in_flight: u32,
+    /// Any setting of a producer, under Kafka's name; may be repeated.
+    #[arg(short = 'X', long, value_name = "NAME=VALUE", value_parser = pair)]
+    property: Vec<(String, String)>,
+    #[command(flatten)]
+    pub(super) cluster: Cluster,
+    /// Print JSON.
+    #[arg(long)]
+    pub(super) json: bool,
+}
+
+/// A span of time, such as `10s`.
+pub(super) fn duration(text: &str) -> Result<Duration, String> {
+    let ms = span(text).and_then(|ms| u64::try_from(ms).ok());
+    ms.map(Duration::from_millis)
+        .ok_or_else(|| format!("expected a time such as 10s, found {text:?}"))
+}
+
+/// What a task gave.
+fn done<T>(ended: Result<T, JoinError>) -> Result<T, Failure> {
+    ended.map_err(|error| Failure::Failed(format!("a part of the load ended early: {error}")))
+}
+
+/// A load under way.
+pub(super) struct Load {
+    args: LoadArgs,
+    topic: Arc<str>,
+    /// All times in records and here are counted from it.
+    pub(super) origin: Instant,
+    /// Records that were begun.
+    begun: AtomicU64,
+    /// Those that count and are acknowledged.
+    pub(super) acked: Arc<AtomicU64>,
+    pub(super) failed: Arc<AtomicU64>,
+    /// Of those that count, from when they were due to their acknowledgement.
+    pub(super) latency: Latency,
+}
+
+impl Load {
+    pub(super) fn new(args: &LoadArgs, topic: &Arc<str>, acked: &Arc<AtomicU64>) -> Arc<Self> {
+        Arc::new(Self {
+            args: args.clone(),
+            topic: Arc::clone(topic),
+            origin: Instant::now(),
+            begun: AtomicU64::new(0),
+            acked: Arc::clone(acked),
+            failed: Arc::default(),
+            latency: Latency::new(),
+        })
+    }
+
+    /// When the warm-up ends.
+    pub(super) fn counts_from(&self) -> Instant {
+        self.origin + self.args.warmup
+    }
+
+    pub(super) fn record_size(&self) -> u64 {
+        u64::from(self.args.record_size)
+    }
+
+    /// Runs all producers to the end; what counts began with the measure, and took so long.
+    pub(super) async fn run(self: &Arc<Self>) -> Result<(Measure, Duration), Failure> {
+        let (counts_from, (beat, ticks)) = (self.counts_from(), watch::channel(()));
+        let measure = tokio::spawn(async move {
+            tokio::time::sleep_until(counts_from.into()).await;
+            Measure::begin()
+        });
+        if self.args.rate.is_some() {
+            std::thread::spawn(move || {
+                while beat.send(()).is_ok() {
+                    std::thread::sleep(PACE);
+                }
+            });
+        }
+        let mut producers = Vec::new();
+        for index in 0..self.args.producers {
+            let producer = Producer::new(Tokio::new(), self.config()?, Arc::new(NativeCodecs))?;
+            producers.push(tokio::spawn(Arc::clone(self).produce(producer, index, ticks.clone())));
+        }
+        drop(ticks);
+        for producer in producers {
+            done(producer.await)??;
+        }
+        let took = counts_from.elapsed();
+        match self.failed.load(Relaxed) {
+            0 => Ok((done(measure.await)?, took)),
+            failed => Err(Failure::Failed(format!("{failed} records were not acknowledged"))),
+        }
+    }
+
+    fn config(&self) -> Result<ProducerConfig, Failure> {
+        let mut config = ProducerConfig::to(self.args.cluster.servers())?;
+        config.set("client.id", "dohle-bench")?;
+        for (name, value) in &self.args.property {
+            config.set(name, value)?;
+            if name == "acks" && !matches!(value.as_str(), "all" | "-1") {
+                config.set("enable.idempotence", "false")?;
+            }
+        }
+        config.validate()?;
+        Ok(config)
+    }
+
+    async fn produce(
+        self: Arc<Self>,
+        producer: Producer<Tokio>,
+        index: u32,
+        mut ticks: watch::Receiver<()>,
+    ) -> Result<(), Failure> {
+        let payloads = payloads(self.args.record_size as usize, index);
+        let window = Arc::new(Semaphore::new(self.args.in_flight as usize));
+        let mut sent = 0;
+        while let Some(due) = self.due(sent, index).filter(|due| self.takes(*due)) {
+            while due > Instant::now() {
+                // The beat ends with the last producer, not before.
+                let _ = ticks.changed().await;
+            }
+            self.send(&producer, &window, &payloads[sent as usize % PAYLOADS], due).await?;
+            sent += 1;
+        }
+        producer.flush().await;
+        Ok(())
+    }
+
+    /// When a producer's next record is due.
+    fn due(&self, sent: u64, index: u32) -> Option<Instant> {
+        let Some(rate) = self.args.rate else { return Some(Instant::now()) };
+        let turn = sent * u64::from(self.args.producers) + u64::from(index);
+        let ns = u128::from(turn) * 1_000_000_000 / u128::from(rate);
+        Some(self.origin + Duration::from_nanos(u64::try_from(ns).ok()?))
+    }
+
+    /// Whether a record that is due at `due` is one of the load.
+    fn takes(&self, due: Instant) -> bool {
+        let Some(into) = due.checked_duration_since(self.counts_from()) else { return true };
+        match (self.args.lasts, self.args.records) {
+            (Some(lasts), _) if into >= lasts => false,
+            (None, None) if into >= LASTS => false,
+            (_, Some(records)) => self.begun.fetch_add(1, Relaxed) < records,
+            _ => true,
+        }
+    }
+
+    async fn send(
+        &self,
+        producer: &Producer<Tokio>,
+        window: &Arc<Semaphore>,
+        payload: &Bytes,
+        due: Instant,
+    ) -> Result<(), Failure> {
+        let permit = Arc::clone(window).acquire_owned().await;
+        let value = self.stamped(payload, due);
+        let counts = due >= self.counts_from();
+        let (acked, failed) = (Arc::clone(&self.acked), Arc::clone(&self.failed));
+        let latency = self.latency.clone();
+        let told = move |fate: Result<_, _>| {
+            drop(permit);
+            match fate {
+                Ok(_) if counts => {
+                    latency.note(due.elapsed());
+                    acked.fetch_add(1, Relaxed);
+                }
+                Ok(_) => {}
+                Err(_) => drop(failed.fetch_add(1, Relaxed)),
+            }
+        };
+        let queued = producer.send_with(ProducerRecord::new(Arc::clone(&self.topic), value), told);
+        queued.await.map_err(|error| Failure::Failed(format!("a record cannot be sent: {error}")))
+    }
+
+    /// A payload that says when it was due.
+    fn stamped(&self, payload: &Bytes, due: Instant) -> Bytes {
+        let mut value = payload.to_vec();
+        value[..STAMP].copy_from_slice(&nanos(due - self.origin).to_be_bytes());
+        value.into()
+    }
+
+    /// When the record with this value was due; nothing if it does not count.
+    pub(super) fn due_of(&self, value: &[u8]) -> Option<Instant> {
+        let stamp = value.first_chunk().map(|stamp| u64::from_be_bytes(*stamp))?;
+        let due = self.origin + Duration::from_nanos(stamp);
+        (due >= self.counts_from()).then_some(due)
+    }
+}
+
+fn nanos(time: Duration) -> u64 {
+    u64::try_from(time.as_nanos()).unwrap_or(u64::MAX)
+}
+
+/// Letters and digits at random: text that a codec makes about three quarters of.
+fn payloads(size: usize, salt: u32) -> Vec<Bytes> {
+    let mut state = 0x9e37_79b9_7f4a_7c15_u64 ^ u64::from(salt) << 32;
+    let mut letter = || {
+        state ^= state << 13;
+        state ^= state >> 7;
+        state ^= state << 17;
+        b"abcdefghijklmnopqrstuvwxyz0123456789"[(state >> 32) as usize % 36]
+    };
+    (0..PAYLOADS).map(|_| (0..size).map(|_| letter()).collect::<Vec<u8>>().into()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::Parser;
+
+    use super::*;
+
+    #[derive(Parser)]
+    struct Cli {
+        #[command(flatten)]
+        load: LoadArgs,
+    }
+
+    fn load(args: &[&str]) -> Arc<Load> {
+        let args = Cli::parse_from([&["bench"], args].concat()).load;
+        Load::new(&args, &"t".into(), &Arc::default())
+    }
+
+    #[test]
+    fn an_open_load_is_spread_over_time_and_producers() {
+        let load = load(&["--rate", "1000", "--producers", "2", "--for", "2s", "--warmup", "1s"]);
+        let at = |sent, index| load.due(sent, index).expect("due") - load.origin;
+        assert_eq!([at(0, 0), at(0, 1), at(1, 0)].map(|time| time.as_millis()), [0, 1, 2]);
+        assert_eq!(at(500, 1), Duration::from_millis(1001));
+        let takes = |ms| load.takes(load.origin + Duration::from_millis(ms));
+        assert_eq!([0, 999, 1000, 2999, 3000].map(takes), [true, true, true, true, false]);
+    }
+
+    #[test]
+    fn a_number_of_records_is_counted_after_the_warmup() {
+        let load = load(&["--records", "2", "--warmup", "1s"]);
+        let takes = |ms| load.takes(load.origin + Duration::from_millis(ms));
+        assert_eq!(
+            [500, 500, 500, 1500, 1500, 1500].map(takes),
+            [true, true, true, true, true, false]
+        );
+    }
+
+    #[test]
+    fn a_value_says_when_it_was_due() {
+        let load = load(&["--record-size", "20", "--warmup", "1s"]);
+        let payload = &payloads(20, 0)[3];
+        let due = load.origin + Duration::from_millis(1500);
+        let value = load.stamped(payload, due);
+        assert_eq!((value.len(), load.due_of(&value)), (20, Some(due)));
+        let early = load.stamped(payload, load.origin + Duration::from_millis(500));
+        assert_eq!(load.due_of(&early), None);
+    }
+}

@@ -1,0 +1,295 @@
+//! Replicas that move from one data directory to another.
+
+use super::*;
+use crate::controller::brokers::place;
+
+const DIRS: &[(&str, &str)] = &[("log.dirs", "/a,/b")];
+const SMALL: &[(&str, &str)] = &[("segment.bytes", "250"), ("index.interval.bytes", "1")];
+const SYNCED: &[(&str, &str)] = &[("segment.bytes", "250"), ("flush.messages", "1")];
+
+impl World {
+    fn alter_dir(&mut self, request: u64, topic: u128, dir: u16) -> Result<(), ErrorCode> {
+        let reply = ReplyTo { session: SESSION, request, part: 0 };
+        let (seen, partition) = (self.image.offset, partition(topic));
+        self.mail(ToShard::AlterDir { reply, seen, partition, dir });
+        match self.answers.remove(&request) {
+            Some(Answer::DirAltered(answer)) => answer,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    /// Control writes down where replicas are.
+    fn place(&mut self) {
+        while let Some(at) = self.control.iter().position(|m| matches!(m, ToControl::Placed { .. }))
+        {
+            let ToControl::Placed { partition, dir } = self.control.remove(at) else { return };
+            self.set_place(partition, dir);
+        }
+    }
+
+    fn set_place(&mut self, id: PartitionId, dir: u16) {
+        let name = self.image.topic_names[&id.topic].clone();
+        let mut topic = (*self.image.topics[&name]).clone();
+        let mut state = (*topic.partitions[0]).clone();
+        let wanted = vec![dir_id(dir)];
+        if state.directories != wanted {
+            state.directories = wanted;
+            topic.partitions[0] = Arc::new(state);
+            self.image.topics.insert_mut(name, Arc::new(topic));
+            self.publish();
+        }
+    }
+
+    /// Starts again after a crash, as control does.
+    fn reboot(&mut self) {
+        let mut directories = Directories { ids: dir_ids(2), ..Directories::default() };
+        for path in self.disk.files.keys() {
+            let Some((folder, _)) = path.path.split_once('/') else { continue };
+            if folder == "t-0" {
+                directories.folders.entry(folder.to_owned()).or_default().insert(path.dir);
+            }
+            if let Some(name) = crate::log::names::future_of(folder) {
+                let futures = directories.futures.entry(name.to_owned()).or_default();
+                let folder = FilePath::new(path.dir, folder);
+                if !futures.contains(&folder) {
+                    futures.push(folder);
+                }
+            }
+        }
+        let here = self.image.topics["t"].partitions[0].directories[0];
+        let there = place(here, &directories, "t-0").expect("both are there");
+        let dir = u16::from(there == dir_id(1));
+        let (name, mut topic) = ("t".into(), (*self.image.topics["t"]).clone());
+        let state = PartitionImage { directories: vec![there], ..(*topic.partitions[0]).clone() };
+        topic.partitions[0] = Arc::new(state);
+        self.image.topics.insert_mut(name, Arc::new(topic));
+        self.restart(Checkpoints { directories, ..Checkpoints::default() });
+        assert_eq!(self.dir(), Some(dir), "{:?}", self.notes);
+    }
+
+    fn dir(&self) -> Option<u16> {
+        self.shard.partitions().next().map(|partition| partition.log().folder().dir)
+    }
+
+    /// The folders of a directory.
+    fn folders(&self, dir: u16) -> Vec<String> {
+        let here = self.disk.files.keys().filter(|path| path.dir == dir);
+        let mut folders: Vec<String> =
+            here.filter_map(|path| Some(path.path.split_once('/')?.0.to_owned())).collect();
+        folders.dedup();
+        folders
+    }
+
+    fn wait_ms(&mut self, ms: u64) {
+        self.mono += ms * 1_000_000;
+        self.step(Input::Tick);
+    }
+
+    fn sizes(&mut self) -> Vec<DirSizes> {
+        let reply = ReplyTo { session: SESSION, request: 8_888, part: 0 };
+        self.mail(ToShard::LogSizes { reply });
+        match self.answers.remove(&8_888) {
+            Some(Answer::Sizes(sizes)) => sizes,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    /// A topic with ten batches in several segments, the first of them deleted.
+    fn filled(configs: &[(&str, &str)]) -> Self {
+        Self::with_batches(10, configs)
+    }
+
+    fn with_batches(count: u64, configs: &[(&str, &str)]) -> Self {
+        let mut world = Self::with(DIRS);
+        world.topic("t", 1, configs);
+        for n in 0..count {
+            world.produce(100 + n, 1, Acks::All, batch(5, 2, Some(2 * n as i32)));
+            assert_eq!(base(world.produced(100 + n)), 2 * n as i64);
+        }
+        world
+    }
+}
+
+fn name(folder: &[String]) -> bool {
+    folder.len() == 1 && folder[0] == "t-0"
+}
+
+#[test]
+fn a_log_moves_with_all_that_is_known_of_it() {
+    let mut world = World::filled(SMALL);
+    let delete = ReplyTo { session: SESSION, request: 1, part: 0 };
+    let (seen, before) = (world.image.offset, Some(Offset(7)));
+    let partition = partition(1);
+    world.mail(ToShard::DeleteRecords { reply: delete, seen, partition, before });
+    assert_eq!(world.alter_dir(2, 1, 1), Ok(()));
+    assert_eq!(world.alter_dir(3, 1, 1), Ok(()), "it is on its way there already");
+    let old = world.shard.partitions().next().unwrap().log().clone();
+    let sizes = world.sizes();
+    assert_eq!(sizes[1].logs.len(), 1, "{:?} {:?}", world.notes, world.control);
+    let future = &sizes[1].logs[0];
+    assert_eq!((sizes[1].dir, future.future, future.bytes), (1, Some(0), old.size()));
+    // Nothing is appended any more, until it is known where.
+    world.produce(4, 1, Acks::All, batch(5, 2, Some(20)));
+    assert_eq!((world.produced(4), world.dir()), (None, Some(0)));
+    assert_eq!(world.bases(1, 18), [18], "what is there can be read");
+    world.place();
+    assert_eq!((base(world.produced(4)), world.dir()), (20, Some(1)));
+    assert!(world.folders(0).is_empty() && name(&world.folders(1)), "{:?}", world.disk.names());
+    let new = world.shard.partitions().next().unwrap().log();
+    assert_eq!((new.log_start(), new.epochs().entries()), (Offset(7), old.epochs().entries()));
+    assert_eq!(world.bases(1, 7), [6], "batches keep their places");
+    let bases: Vec<i64> = (4..11).flat_map(|n| world.bases(1, 2 * n)).collect();
+    assert_eq!(bases.first(), Some(&8));
+    assert_eq!(bases.last(), Some(&20));
+    world.produce(5, 1, Acks::All, batch(5, 2, Some(14)));
+    assert_eq!(base(world.produced(5)), 14, "a retry is known as one");
+    assert_eq!(world.alter_dir(6, 1, 0), Ok(()));
+    world.place();
+    assert!(world.folders(1).is_empty() && name(&world.folders(0)), "and back");
+}
+
+#[test]
+fn a_log_without_records_moves() {
+    let mut world = World::with(DIRS);
+    world.topic("t", 1, &[]);
+    assert_eq!(world.alter_dir(1, 1, 1), Ok(()));
+    world.place();
+    assert_eq!(world.dir(), Some(1));
+    world.produce(2, 1, Acks::All, batch(5, 2, None));
+    assert_eq!(base(world.produced(2)), 0);
+    assert!(world.folders(0).is_empty() && name(&world.folders(1)));
+}
+
+#[test]
+fn what_cannot_be_written_down_holds_nobody_up_for_long() {
+    let mut world = World::filled(SMALL);
+    assert_eq!(world.alter_dir(1, 1, 1), Ok(()));
+    world.produce(2, 1, Acks::All, batch(5, 1, None));
+    assert_eq!(world.produced(2), None);
+    world.wait_ms(1001);
+    assert_eq!(base(world.produced(2)), 20);
+    let last = world.control.last().unwrap();
+    assert!(matches!(last, ToControl::Placed { dir: 0, .. }), "it stays for now: {last:?}");
+    world.control.clear();
+    world.wait_ms(2001);
+    world.produce(3, 1, Acks::All, batch(5, 1, None));
+    assert_eq!(world.produced(3), None, "tried again");
+    world.place();
+    assert_eq!((base(world.produced(3)), world.dir()), (21, Some(1)));
+    assert_eq!(world.bases(1, 20), [20, 21]);
+}
+
+#[test]
+fn a_move_back_calls_it_off() {
+    let mut world = World::filled(SMALL);
+    assert_eq!(world.alter_dir(1, 1, 1), Ok(()));
+    assert_eq!(world.folders(1).len(), 1);
+    assert_eq!(world.alter_dir(2, 1, 0), Ok(()));
+    assert_eq!((world.folders(1).len(), world.shard.moving()), (0, 0));
+    world.place();
+    assert_eq!(world.dir(), Some(0), "the last word counts");
+    world.produce(3, 1, Acks::All, batch(5, 1, None));
+    assert_eq!(base(world.produced(3)), 20);
+}
+
+#[test]
+fn refusals() {
+    let mut world = World::filled(SMALL);
+    assert_eq!(world.alter_dir(1, 9, 1), Err(ErrorCode::UnknownTopicOrPartition));
+    assert_eq!(world.alter_dir(2, 1, 0), Ok(()), "there is nothing to do");
+    assert_eq!(world.shard.moving(), 0);
+    world.disk.broken_dirs.insert(1);
+    assert_eq!(world.alter_dir(3, 1, 1), Ok(()));
+    let failed = |mail: &ToControl| matches!(mail, ToControl::DirFailed { dir: 1, .. });
+    assert!(world.control.iter().any(failed), "{:?}", world.control);
+    assert_eq!(world.alter_dir(4, 1, 1), Err(ErrorCode::KafkaStorageError));
+    world.produce(5, 1, Acks::All, batch(5, 1, None));
+    assert_eq!(base(world.produced(5)), 20, "only the other directory failed");
+}
+
+#[test]
+fn damage_is_not_carried_along() {
+    let mut world = World::filled(SMALL);
+    let path = FilePath::new(0, "t-0/00000000000000000000.log");
+    *world.disk.files.get_mut(&path).unwrap().last_mut().unwrap() ^= 1;
+    assert_eq!(world.alter_dir(1, 1, 1), Ok(()));
+    assert!(world.notes.iter().any(|note| note.contains("given up")), "{:?}", world.notes);
+    assert_eq!((world.folders(1).len(), world.shard.moving()), (0, 0));
+}
+
+#[test]
+fn a_deleted_topic_takes_its_copy_along() {
+    let mut world = World::filled(SMALL);
+    assert_eq!(world.alter_dir(1, 1, 1), Ok(()));
+    world.drop_topic("t");
+    world.publish();
+    assert!(world.disk.files.is_empty(), "{:?}", world.disk.names());
+}
+
+#[test]
+fn copying_keeps_to_the_rate_that_is_allowed() {
+    let mut world = World::filled(SMALL);
+    let rate = ("replica.alter.log.dirs.io.max.bytes.per.second".to_owned(), "0".to_owned());
+    let configs = Arc::new(BTreeMap::from([rate]));
+    world.image.configs.insert_mut((crate::image::resource::BROKER, "".into()), configs);
+    world.publish();
+    assert_eq!(world.alter_dir(1, 1, 1), Ok(()));
+    assert_eq!(world.sizes()[1].logs[0].future, Some(20), "nothing may be copied");
+    world.image.configs = rpds::RedBlackTreeMapSync::new_sync();
+    world.publish();
+    assert_eq!(world.sizes()[1].logs[0].future, Some(0));
+}
+
+/// Begins a move, writes in the middle of it, and ends it. Gives the requests that were answered.
+fn run(world: &mut World) -> u64 {
+    let mut answered = 0;
+    let reply = ReplyTo { session: SESSION, request: 1, part: 0 };
+    let (seen, id) = (world.image.offset, partition(1));
+    world.mail(ToShard::AlterDir { reply, seen, partition: id, dir: 1 });
+    world.produce(200, 1, Acks::All, batch(5, 2, Some(8)));
+    world.wait_ms(1001);
+    world.produce(201, 1, Acks::All, batch(5, 2, Some(10)));
+    world.wait_ms(2001);
+    world.produce(202, 1, Acks::All, batch(5, 2, Some(12)));
+    world.place();
+    world.produce(203, 1, Acks::All, batch(5, 2, Some(14)));
+    for request in 200..204 {
+        answered += u64::from(matches!(world.produced(request), Some(Ok(_))));
+    }
+    answered
+}
+
+#[test]
+fn a_crash_at_any_moment_leaves_one_whole_log() {
+    let mut resumed = 0;
+    for power in [false, true] {
+        for at in 0.. {
+            let mut world = World::with_batches(4, SYNCED);
+            world.crash_after = Some(at);
+            let answered = run(&mut world);
+            let over = world.crash_after.is_some_and(|left| left > 0);
+            match power {
+                true => world.disk.lose_power(),
+                false => world.disk.kill(),
+            }
+            world.reboot();
+            let log = world.shard.partitions().next().unwrap().log();
+            let (end, least) = (log.end().0, 8 + 2 * answered as i64);
+            assert!(end >= least, "at {at}, power {power}: {end} of {least}");
+            for n in 0..end / 2 {
+                assert_eq!(world.bases(1, 2 * n).first(), Some(&(2 * n)), "at {at}");
+            }
+            // It goes on where it was.
+            resumed += world.shard.moving();
+            world.place();
+            let request = 300;
+            world.produce(request, 1, Acks::All, batch(5, 2, None));
+            assert_eq!(base(world.produced(request)), end, "at {at}, power {power}");
+            if over {
+                assert_eq!(world.dir(), Some(1));
+                break;
+            }
+        }
+    }
+    assert!(resumed > 20, "{resumed}");
+}

@@ -1,0 +1,70 @@
+//! Failing runs made smaller: what is left is little, fails of the same, and is the same each time.
+
+use dohle_core::mutant::{Mutant, Mutants};
+use dohle_sim::choice::Script;
+use dohle_sim::detect::{Watch, search};
+use dohle_sim::run::{Plan, run};
+use dohle_sim::scenario::Scenario;
+use dohle_sim::shrink::{Progress, ShrinkError, Shrunk, shrink};
+
+/// The first seed that shows a planted bug to the oracles.
+fn failing(mutant: Mutant, scenario: Scenario) -> Plan {
+    let found = search(mutant, scenario, Watch::Oracles, 200);
+    assert!(found.violation.is_some(), "{} went unnoticed", mutant.name());
+    let mutants = Mutants::only(mutant);
+    Plan { mutants, assertions: false, ..Plan::new(scenario, found.seeds) }
+}
+
+fn within(plan: &Plan, attempts: u64) -> Shrunk {
+    let mut told = 0;
+    let mut goes_on = |progress: &Progress| {
+        assert!(progress.attempts > told, "{progress:?}");
+        told = progress.attempts;
+        told < attempts
+    };
+    shrink(plan, &mut goes_on).expect("it fails")
+}
+
+/// What was shrunk, played from its choices.
+fn again(plan: &Plan, shrunk: &Shrunk) {
+    let script = Some(Script::new(shrunk.outcome.choices.clone()).limited());
+    let played = run(&Plan { script, ..plan.clone() });
+    assert_eq!(played.failure, shrunk.outcome.failure);
+    assert_eq!(played.digest, shrunk.outcome.digest);
+}
+
+#[test]
+fn a_bug_of_the_log_is_left_with_little_around_it() {
+    for mutant in [Mutant::WrittenAtAppend, Mutant::DeletedAtOnce] {
+        let plan = failing(mutant, Scenario::Log);
+        let whole = run(&plan).failure.expect("it fails");
+        let shrunk = within(&plan, 400);
+        let failure = shrunk.outcome.failure.as_ref().expect("it fails");
+        assert_eq!(failure.violation.oracle, whole.violation.oracle);
+        let Progress { faults, operations, .. } = shrunk.progress;
+        println!("{}: {:?}, {failure:?}", mutant.name(), shrunk.progress);
+        assert!(faults.left <= 2 && faults.of > 2, "{faults:?}");
+        assert!(operations.left <= 12 && operations.of > 40, "{operations:?}");
+        again(&plan, &shrunk);
+        let same = within(&plan, 400);
+        assert_eq!(same.outcome.choices, shrunk.outcome.choices);
+        assert_eq!(same.progress, shrunk.progress);
+    }
+}
+
+#[test]
+fn a_bug_of_a_node_is_left_with_less_around_it() {
+    let plan = failing(Mutant::AckBeforeCompletion, Scenario::Single);
+    let shrunk = within(&plan, 25);
+    let Progress { faults, operations, .. } = shrunk.progress;
+    println!("{:?}, {:?}", shrunk.progress, shrunk.outcome.failure);
+    assert!(faults.left < faults.of && operations.left <= operations.of, "{:?}", shrunk.progress);
+    again(&plan, &shrunk);
+}
+
+#[test]
+fn a_seed_that_does_not_fail_is_refused() {
+    let refused = shrink(&Plan::new(Scenario::Log, 5), &mut |_| true).err();
+    assert_eq!(refused, Some(ShrinkError::Passes(5)));
+    assert!(ShrinkError::Passes(5).to_string().contains("seed 5 does not fail"));
+}
