@@ -252,7 +252,8 @@ impl SimDisk {
                     let hit = self.tree.wound(victim, at, &write.bytes, flaw);
                     hit && self.tree.lose(inode, write, flaw)
                 }
-                None => false,
+                // It lands where nothing is that anybody wants.
+                None => self.tree.lose(inode, write, flaw),
             },
         };
         if struck {

@@ -209,16 +209,15 @@ impl LogWorld {
         }
         let lost = end < self.expects.floor;
         // Where batches go on behind damage is not known, though it may be in what is deleted.
-        let Some(first) = wounds.first().map(|wound| wound.base.max(start)) else {
-            return Ok(false);
-        };
+        let all = wounds.iter().chain(&self.earlier).map(|wound| wound.base.max(start));
+        let Some(first) = all.min() else { return Ok(false) };
         if !lost || end < first {
             return Ok(false);
         }
         if end < told.recovery_point {
             return l7(format!("cut at {end}, and durable up to {}", told.recovery_point));
         }
-        if note.is_none() {
+        if note.is_none() && !wounds.is_empty() {
             return l7(format!("cut at {end} for damage, and nobody is told"));
         }
         self.tally.damage_cut += 1;

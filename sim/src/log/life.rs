@@ -166,7 +166,11 @@ impl LogWorld {
 
     /// What is wrong now may be found.
     fn begin_opening(&mut self, told: Told) {
-        (self.told, self.before) = (told, self.wounds());
+        // An opening that was struck may have cut the log already.
+        let now = self.wounds();
+        let before = std::mem::replace(&mut self.before, now);
+        self.earlier.extend(before);
+        self.told = told;
         self.misread = false;
     }
 
@@ -422,6 +426,8 @@ impl LogWorld {
 
     fn go_on_serving(&mut self) -> Result<(), Violation> {
         let Expects { crashed, .. } = std::mem::take(&mut self.expects);
+        self.earlier.clear();
+        self.opened_harmed = !std::mem::take(&mut self.before).is_empty();
         if !std::mem::take(&mut self.reopening) {
             self.kernel.at(self.kernel.time, LogEvent::Act(self.life));
         }

@@ -153,6 +153,10 @@ pub struct LogWorld {
     /// What the opening under way goes by, and what was wrong when it began.
     told: damage::Told,
     before: Vec<damage::Wound>,
+    /// What was when openings began that came to no end.
+    earlier: Vec<damage::Wound>,
+    /// Something was wrong with the records when the log was opened.
+    opened_harmed: bool,
     /// Where the latest checkpoint says that the log was durable.
     saved_point: i64,
     /// The marker that was built last aborts.
@@ -219,6 +223,8 @@ impl LogWorld {
             misread: false,
             told: damage::Told::default(),
             before: Vec::new(),
+            earlier: Vec::new(),
+            opened_harmed: false,
             saved_point: 0,
             aborts: false,
             unsure_aborted: false,

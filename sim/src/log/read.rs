@@ -74,7 +74,7 @@ impl LogWorld {
         let plan = log.read_time(Timestamp(time), Offset(upper));
         self.tally.times += 1;
         let found = self.young_enough(log, time, plan.as_ref());
-        if self.before.is_empty() {
+        if !self.opened_harmed {
             self.inside("L6", found)?;
         }
         if let Some(plan) = plan {

@@ -15,7 +15,7 @@ impl World {
     }
 
     fn open(&mut self) -> Result<(), String> {
-        let plan = plan(&self.settings, false, self.checkpoint, None);
+        let plan = plan(&self.settings, self.clean, self.checkpoint, None);
         self.log = recover(&mut self.disk, &mut self.files, plan)?;
         Ok(())
     }
@@ -113,7 +113,10 @@ fn a_read_that_brings_little_is_not_the_end_of_a_file() {
             if clean {
                 world.close();
             }
-            world.kill();
+            world.disk.kill();
+            world.open().unwrap_or_else(|why| panic!("in pieces of {piece}: {why}"));
+            world.disk.piece = None;
+            world.check();
             assert_eq!(world.log.end(), Offset(120), "in pieces of {piece}");
         }
     }
@@ -142,8 +145,12 @@ fn nothing_is_cut_for_bytes_that_came_wrong_once() {
             let mut world =
                 World { disk: world.disk.clone(), log: world.log.clone(), ..half_durable() };
             world.disk.misread = Some((before, at));
-            world.kill();
-            misread += u32::from(world.disk.misread.is_none());
+            world.disk.kill();
+            world
+                .open()
+                .unwrap_or_else(|why| panic!("byte {at} of the read after {before}: {why}"));
+            misread += u32::from(world.disk.misread.take().is_none());
+            world.check();
             assert_eq!(world.log.end(), Offset(120), "byte {at} of the read after {before}");
         }
     }
