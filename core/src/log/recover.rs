@@ -8,7 +8,9 @@
 //!
 //! After a clean stop only what lies past the active segment's last index entry is scanned. After
 //! a crash every segment that reaches past the recovery point is, with its checksums: the log
-//! ends where valid batches end (torn tail), later segments are removed, indexes are rebuilt.
+//! ends where valid batches end (torn tail), later segments are removed, indexes are rebuilt. What
+//! would be cut off is read once more first. Records that are missing where compaction leaves none
+//! out are damage, and the batch behind them lies where it does not belong.
 //!
 //! Invariant L7: the recovered log is a prefix of what was appended and holds all that was
 //! durable; derived state equals a full replay.
