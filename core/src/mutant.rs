@@ -52,7 +52,8 @@ pub enum Mutant {
     /// A bound for readers that lies where a segment begins is taken for the end of the log
     /// (KAFKA-9196; breaks R14).
     BoundLostAtRoll,
-    /// The first records of a segment count as written before they are (KAFKA-698; breaks R14, L7).
+    /// The first records of a later segment count as written before they are (KAFKA-698; breaks
+    /// R14, L7).
     WrittenAtAppend,
     /// The active segment keeps its index when the log is cut, and rolls when that is full, though
     /// it holds nothing (KAFKA-6492; breaks L6).
