@@ -33,33 +33,40 @@ fn again(plan: &Plan, shrunk: &Shrunk) {
     assert_eq!(played.digest, shrunk.outcome.digest);
 }
 
+/// Shrinks twice; what is left of how many operations, and of faults.
+fn check(mutant: Mutant, scenario: Scenario, attempts: u64) -> Progress {
+    let plan = failing(mutant, scenario);
+    let whole = run(&plan).failure.expect("it fails");
+    let shrunk = within(&plan, attempts);
+    let failure = shrunk.outcome.failure.as_ref().expect("it fails");
+    println!("{}: {:?}, {failure:?}", mutant.name(), shrunk.progress);
+    assert_eq!(failure.violation.oracle, whole.violation.oracle);
+    again(&plan, &shrunk);
+    let same = within(&plan, attempts);
+    assert_eq!(same.outcome.choices, shrunk.outcome.choices);
+    assert_eq!(same.progress, shrunk.progress);
+    shrunk.progress
+}
+
 #[test]
-fn a_bug_of_the_log_is_left_with_little_around_it() {
-    for mutant in [Mutant::WrittenAtAppend, Mutant::DeletedAtOnce] {
-        let plan = failing(mutant, Scenario::Log);
-        let whole = run(&plan).failure.expect("it fails");
-        let shrunk = within(&plan, 400);
-        let failure = shrunk.outcome.failure.as_ref().expect("it fails");
-        assert_eq!(failure.violation.oracle, whole.violation.oracle);
-        let Progress { faults, operations, .. } = shrunk.progress;
-        println!("{}: {:?}, {failure:?}", mutant.name(), shrunk.progress);
-        assert!(faults.left <= 2 && faults.of > 2, "{faults:?}");
-        assert!(operations.left <= 12 && operations.of > 40, "{operations:?}");
-        again(&plan, &shrunk);
-        let same = within(&plan, 400);
-        assert_eq!(same.outcome.choices, shrunk.outcome.choices);
-        assert_eq!(same.progress, shrunk.progress);
-    }
+fn a_bug_that_needs_no_fault_is_left_without_one() {
+    let Progress { faults, operations, .. } = check(Mutant::WrittenAtAppend, Scenario::Log, 100);
+    assert!(faults.left == 0 && faults.of > 2, "{faults:?}");
+    assert!(operations.left <= 3 && operations.of > 40, "{operations:?}");
+}
+
+#[test]
+fn a_bug_that_needs_a_crash_is_left_with_few_and_little_around_them() {
+    let Progress { faults, operations, .. } = check(Mutant::DeletedAtOnce, Scenario::Log, 120);
+    assert!((1..=2).contains(&faults.left) && faults.of > 2, "{faults:?}");
+    assert!(operations.left * 2 <= operations.of && operations.of > 40, "{operations:?}");
 }
 
 #[test]
 fn a_bug_of_a_node_is_left_with_less_around_it() {
-    let plan = failing(Mutant::AckBeforeCompletion, Scenario::Single);
-    let shrunk = within(&plan, 25);
-    let Progress { faults, operations, .. } = shrunk.progress;
-    println!("{:?}, {:?}", shrunk.progress, shrunk.outcome.failure);
-    assert!(faults.left < faults.of && operations.left <= operations.of, "{:?}", shrunk.progress);
-    again(&plan, &shrunk);
+    let progress = check(Mutant::AckBeforeCompletion, Scenario::Single, 20);
+    let Progress { faults, operations, .. } = progress;
+    assert!(faults.left < faults.of && operations.left <= operations.of, "{progress:?}");
 }
 
 #[test]

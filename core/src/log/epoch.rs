@@ -28,13 +28,16 @@ impl EpochCache {
         true
     }
 
-    /// The log has a batch of `epoch` at `base`: no later epoch had begun there. A leader noted one
-    /// that it never wrote in, and a crash came before that was forgotten on disk. What was noted
+    /// The log has a batch of `epoch` from `base` up to `next`: that epoch had begun there, none
+    /// later, and no other begins within. A leader noted one that it never wrote in, and a crash
+    /// came before that was forgotten on disk; or the file says what was never so. What was noted
     /// after it is for the rest of the log to say.
-    pub fn correct(&mut self, epoch: LeaderEpoch, base: Offset) {
-        if self.epoch_at(base).is_some_and(|known| known > epoch) {
-            self.entries.retain(|&(known, _)| known <= epoch);
+    pub fn correct(&mut self, epoch: LeaderEpoch, base: Offset, next: Offset) {
+        let across = self.entries.iter().any(|&(_, start)| base < start && start < next);
+        if across || self.epoch_at(base) != Some(epoch) {
+            self.entries.retain(|&(known, start)| known <= epoch && start <= base);
         }
+        self.begin(epoch, base);
     }
 
     /// Epochs with the offset each began at, the earliest first.
@@ -175,11 +178,23 @@ mod tests {
     #[test]
     fn batches_correct_what_was_noted() {
         let mut corrected = cache(&[(1, 0), (4, 10), (6, 20)]);
-        corrected.correct(LeaderEpoch(4), Offset(15));
+        corrected.correct(LeaderEpoch(4), Offset(15), Offset(20));
         assert_eq!(corrected.encode(), "0\n3\n1 0\n4 10\n6 20\n");
-        corrected.correct(LeaderEpoch(3), Offset(12));
-        corrected.begin(LeaderEpoch(3), Offset(12));
+        corrected.correct(LeaderEpoch(3), Offset(12), Offset(13));
         assert_eq!(corrected.encode(), "0\n2\n1 0\n3 12\n");
+    }
+
+    #[test]
+    fn batches_correct_what_was_noted_later_than_it_was() {
+        for (entries, epoch) in [(&[(1, 0), (4, 10)], 4), (&[(1, 0), (3, 7)], 1)] {
+            let mut corrected = cache(entries);
+            corrected.correct(LeaderEpoch(epoch), Offset(5), Offset(8));
+            let begins = if epoch == 1 { "0\n1\n1 0\n" } else { "0\n2\n1 0\n4 5\n" };
+            assert_eq!(corrected.encode(), begins, "{entries:?}");
+        }
+        let mut corrected = cache(&[(2, 3)]);
+        corrected.correct(LeaderEpoch(2), Offset(2), Offset(3));
+        assert_eq!(corrected.encode(), "0\n1\n2 2\n");
     }
 
     #[test]

@@ -196,14 +196,24 @@ impl Recovery {
             position,
             len: u32::try_from(len).unwrap_or(u32::MAX),
         });
-        if !self.plan.settings.mutants.has(Mutant::EpochsNotCorrected) {
-            self.epochs.correct(header.partition_leader_epoch, header.base_offset);
-        }
-        self.epochs.begin(header.partition_leader_epoch, header.base_offset);
+        self.take_epoch(header);
         if header.base_offset >= self.replayed {
             self.note(self.segments[at].base, batch);
         }
         self.end = header.next_offset();
+    }
+
+    /// The first epoch known is said to begin where the log does, and says nothing of what is
+    /// deleted.
+    fn take_epoch(&mut self, header: &BatchHeader) {
+        let (epoch, base) = (header.partition_leader_epoch, header.base_offset);
+        let kept = base >= self.plan.log_start.unwrap_or(Offset(0));
+        let told = kept || self.epochs.epoch_at(base).is_some();
+        if told && !self.plan.settings.mutants.has(Mutant::EpochsNotCorrected) {
+            self.epochs.correct(epoch, base, header.next_offset());
+        } else {
+            self.epochs.begin(epoch, base);
+        }
     }
 
     /// The next segment follows, unless records between it and what was read are missing, or are

@@ -120,6 +120,22 @@ fn what_was_damaged_or_is_missing_is_made_anew() {
 }
 
 #[test]
+fn a_log_that_is_read_from_its_beginning_says_its_epochs_itself() {
+    let world = closed();
+    let epochs = FilePath::new(0, "t-0/leader-epoch-checkpoint");
+    for text in
+        ["0\n3\n3 1\n4 14\n8 28\n", "0\n2\n4 20\n8 28\n", "0\n1\n8 0\n", "0\n2\n3 0\n8 30\n"]
+    {
+        let mut world = copy(&world);
+        world.checkpoint = Offset(0);
+        let again = world.check_after(false, text, |files| {
+            files.insert(epochs.clone(), text.as_bytes().to_vec());
+        });
+        assert_eq!(again.disk.files[&epochs], world.disk.files[&epochs], "{text:?}");
+    }
+}
+
+#[test]
 fn a_log_whose_epochs_are_damaged_is_not_cut_where_its_records_are() {
     for text in ["x", "0\n3\n3 0\n5 14\n8 28\n"] {
         let world = closed();

@@ -12,7 +12,8 @@ const OFFSETS: usize = 40;
 #[derive(Clone, Debug)]
 enum Change {
     Begin(i32, usize),
-    Correct(i32, usize),
+    /// A batch of that epoch, from there on, of so many offsets.
+    Correct(i32, usize, usize),
     CutEnd(usize),
     CutStart(usize),
 }
@@ -20,7 +21,8 @@ enum Change {
 fn change() -> impl Strategy<Value = Change> {
     prop_oneof![
         6 => (0..12i32, 0..OFFSETS).prop_map(|(epoch, at)| Change::Begin(epoch, at)),
-        2 => (0..12i32, 0..OFFSETS).prop_map(|(epoch, at)| Change::Correct(epoch, at)),
+        2 => (0..12i32, 0..OFFSETS - 5, 1..5usize)
+            .prop_map(|(epoch, at, len)| Change::Correct(epoch, at, len)),
         1 => (0..OFFSETS).prop_map(Change::CutEnd),
         1 => (0..OFFSETS).prop_map(Change::CutStart),
     ]
@@ -41,11 +43,14 @@ impl Naive {
                 self.0[start..].fill(Some(epoch));
             }
             Change::Begin(..) => {}
-            Change::Correct(epoch, base) if self.0[base] > Some(epoch) => {
-                let first = self.0.iter().position(|known| *known > Some(epoch));
-                self.forget_from(first.expect("this one"));
+            Change::Correct(epoch, base, len) => {
+                let of_it = self.0[base..base + len].iter().all(|known| *known == Some(epoch));
+                if !of_it {
+                    let later = self.0.iter().position(|known| *known > Some(epoch));
+                    self.forget_from((base + 1).min(later.unwrap_or(OFFSETS)));
+                }
+                self.apply(&Change::Begin(epoch, base));
             }
-            Change::Correct(..) => {}
             Change::CutEnd(end) => self.forget_from(end),
             Change::CutStart(start) if self.0[start].is_some() => self.0[..start].fill(None),
             Change::CutStart(_) => {}
@@ -73,7 +78,9 @@ fn apply(cache: &mut EpochCache, change: &Change) {
     let at = |at: usize| Offset(at as i64);
     match *change {
         Change::Begin(epoch, start) => drop(cache.begin(LeaderEpoch(epoch), at(start))),
-        Change::Correct(epoch, base) => cache.correct(LeaderEpoch(epoch), at(base)),
+        Change::Correct(epoch, base, len) => {
+            cache.correct(LeaderEpoch(epoch), at(base), at(base + len));
+        }
         Change::CutEnd(end) => cache.cut_end(at(end)),
         Change::CutStart(start) => cache.cut_start(at(start)),
     }
