@@ -12,10 +12,12 @@
 //!   rename, sync of the directory): a reader ever sees the old content or the new.
 //! * A completion may also be fed back inline, within the same turn.
 //! * The core keeps at most one `Put` for a path under way.
+//! * A read may give fewer bytes than were asked for. That is not the end of the file: the rest can be
+//!   asked for, and only where none come the file ends ([`WholeRead`]).
 
 use std::sync::Arc;
 
-use bytes::Bytes;
+use bytes::{Bytes, BytesMut};
 use dohle_wire::id::{Offset, Timestamp};
 
 use crate::log::locate::{LocatePlan, Located};
@@ -126,7 +128,7 @@ pub enum DiskOp {
     Reserve { id: IoId, file: FileId, len: u64 },
     /// Cuts the file to `len` bytes, durably; space reserved past them is given back.
     Truncate { id: IoId, file: FileId, len: u64 },
-    /// Reads up to `len` bytes; fewer only at the end of the file. Answer: [`IoOk::Read`].
+    /// Reads up to `len` bytes, at least one that is there. Answer: [`IoOk::Read`].
     Read { id: IoId, file: FileId, position: u64, len: u32 },
     /// Reads a small file as a whole. Answer: [`IoOk::Content`], none when there is none.
     Get { id: IoId, path: FilePath },
@@ -252,9 +254,69 @@ pub enum IoError {
     /// The device is full (ENOSPC, EDQUOT).
     #[error("no space left: {0}")]
     NoSpace(String),
+    /// The file does not hold what it should; the disk itself works.
+    #[error("damaged: {0}")]
+    Damaged(String),
     /// Anything else that the operating system said.
     #[error("{0}")]
     Failed(String),
+}
+
+/// A read whose bytes may come in several parts.
+#[derive(Clone, Debug)]
+pub struct WholeRead {
+    file: FileId,
+    position: u64,
+    len: u32,
+    got: BytesMut,
+}
+
+/// What a part of a read brought.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Part {
+    /// The rest has to be asked for.
+    More,
+    /// All of it is there.
+    Whole(Bytes),
+    /// The file ends before that; these bytes it has.
+    Ends(Bytes),
+}
+
+impl WholeRead {
+    /// A read of `len` bytes.
+    #[must_use]
+    pub fn new(file: FileId, position: u64, len: u32) -> Self {
+        Self { file, position, len, got: BytesMut::new() }
+    }
+
+    /// Asks for what is missing.
+    #[must_use]
+    pub fn op(&self, id: IoId) -> DiskOp {
+        let got = u32::try_from(self.got.len()).unwrap_or(self.len);
+        let (position, len) = (self.position + u64::from(got), self.len - got);
+        DiskOp::Read { id, file: self.file, position, len }
+    }
+
+    /// The bytes that came so far, if no more are wanted.
+    #[must_use]
+    pub fn so_far(&mut self) -> Bytes {
+        self.got.split().freeze()
+    }
+
+    /// Takes the bytes that came.
+    pub fn take(&mut self, bytes: Bytes) -> Part {
+        if self.got.is_empty() && bytes.len() >= self.len as usize {
+            return Part::Whole(bytes);
+        }
+        let ends = bytes.is_empty();
+        self.got.extend_from_slice(&bytes);
+        let all = self.got.len() >= self.len as usize;
+        match (all, ends) {
+            (true, _) => Part::Whole(self.got.split().freeze()),
+            (false, true) => Part::Ends(self.got.split().freeze()),
+            (false, false) => Part::More,
+        }
+    }
 }
 
 /// Bytes that take up as much space as there are of them, however a file system compresses.
@@ -280,4 +342,20 @@ pub struct OffsetRange {
     pub from: Offset,
     /// One past the last offset.
     pub upto: Offset,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn parts_make_a_whole_and_only_nothing_is_the_end() {
+        let mut read = WholeRead::new(FileId(1), 100, 5);
+        assert_eq!(read.take(Bytes::from_static(b"ab")), Part::More);
+        let id = IoId { owner: 0, generation: 0, what: What::Recover, end: 0 };
+        assert_eq!(read.op(id), DiskOp::Read { id, file: FileId(1), position: 102, len: 3 });
+        assert_eq!(read.clone().take(Bytes::from_static(b"cde")), Part::Whole("abcde".into()));
+        assert_eq!(read.take(Bytes::new()), Part::Ends("ab".into()));
+        assert_eq!(WholeRead::new(FileId(1), 0, 0).take(Bytes::new()), Part::Whole(Bytes::new()));
+    }
 }

@@ -33,6 +33,10 @@ pub struct MemoryDisk {
     pub unreadable: Option<FilePath>,
     /// Bytes that were read from open files so far.
     pub bytes_read: u64,
+    /// A read brings no more bytes than these.
+    pub piece: Option<u32>,
+    /// The read after so many others brings one wrong bit, in the byte with this place.
+    pub misread: Option<(u32, usize)>,
 }
 
 impl MemoryDisk {
@@ -66,9 +70,9 @@ impl MemoryDisk {
                 return Err(IoError::Failed("decayed".to_owned()));
             }
             DiskOp::Read { file, position, len, .. } => {
-                let bytes = self.read(file, position, len);
+                let bytes = self.read(file, position, len.min(self.piece.unwrap_or(len)));
                 self.bytes_read += bytes.len() as u64;
-                IoOk::Read(bytes)
+                IoOk::Read(self.perhaps_misread(bytes))
             }
             DiskOp::Get { path, .. } => {
                 IoOk::Content(self.files.get(&path).map(|data| Bytes::copy_from_slice(data)))
@@ -86,6 +90,21 @@ impl MemoryDisk {
                 IoOk::Done
             }
         })
+    }
+
+    fn perhaps_misread(&mut self, bytes: Bytes) -> Bytes {
+        let at = match &mut self.misread {
+            Some((0, at)) if *at < bytes.len() => *at,
+            Some((0, _)) | None => return bytes,
+            Some((before, _)) => {
+                *before -= 1;
+                return bytes;
+            }
+        };
+        self.misread = None;
+        let mut wrong = bytes.to_vec();
+        wrong[at] ^= 1;
+        wrong.into()
     }
 
     fn dir_of(&self, op: &DiskOp) -> Option<u16> {
@@ -278,6 +297,7 @@ struct Reader<'a> {
 
 impl ReadAt for Reader<'_> {
     fn read(&mut self, position: u64, len: u32) -> Result<Bytes, IoError> {
+        let len = len.min(self.disk.piece.unwrap_or(len));
         Ok(self.disk.read(self.file, position, len))
     }
 
@@ -286,6 +306,7 @@ impl ReadAt for Reader<'_> {
     }
 
     fn piece(&mut self, path: &FilePath, position: u64, len: u32) -> Result<Bytes, IoError> {
+        let len = len.min(self.disk.piece.unwrap_or(len));
         Ok(self.disk.files.get(path).map_or_else(Bytes::new, |data| part(data, position, len)))
     }
 }

@@ -52,7 +52,8 @@ pub enum Mutant {
     /// A bound for readers that lies where a segment begins is taken for the end of the log
     /// (KAFKA-9196; breaks R14).
     BoundLostAtRoll,
-    /// Records count as written before they are (KAFKA-698; breaks R14, L7).
+    /// The first records of a later segment count as written before they are (KAFKA-698; breaks
+    /// R14, L7).
     WrittenAtAppend,
     /// The active segment keeps its index when the log is cut, and rolls when that is full, though
     /// it holds nothing (KAFKA-6492; breaks L6).
@@ -80,6 +81,40 @@ pub enum Mutant {
     DeletedHasToBeSound,
     /// Recovery believes an epoch on disk that the log contradicts (breaks L3).
     EpochsNotCorrected,
+    /// Recovery takes a read that brought fewer bytes than were asked for for the end of the file
+    /// (breaks L7).
+    ShortReadIsEnd,
+    /// Recovery cuts a log at bytes that came wrong once (breaks L7).
+    DamageCutOnSight,
+    /// Recovery takes any sound batch, whatever its offsets are (breaks L1, L7).
+    OffsetsNotChecked,
+    /// Recovery cuts a log also where it was known to be durable (breaks L7).
+    DamageCutAnywhere,
+    /// A file with an offset is believed whatever its checksum says (breaks L2, L8).
+    StartBelieved,
+    /// A snapshot of producers is believed whatever its checksum says (breaks P4).
+    SnapshotBelieved,
+    /// Recovery does not learn from the records which transactions were aborted (breaks T3).
+    AbortedNotReplayed,
+    /// Aborted transactions that were cut off stay known (breaks T3).
+    AbortedOutliveTruncation,
+    /// What a compaction has not yet given its names is swept away (breaks L9).
+    SwapThrownAway,
+    /// A compaction that has not got that far is finished all the same (breaks L9).
+    SwapNotComplete,
+    /// The search for damage goes through segments whose files are still being written (breaks its
+    /// promise to tell damage only).
+    SettledTooSoon,
+    /// A damaged file of aborted transactions is taken for an empty one (breaks T3).
+    AbortedFileIgnored,
+    /// A log under a full disk is opened anew as if all that was appended were there (breaks L7).
+    ReopenedAsWritten,
+    /// A log that could not be opened while the disk was full never is (breaks LV1).
+    StarvedForgotten,
+    /// Recovery keeps a batch that lies where it does not belong, and cuts off what does (breaks L7).
+    MisplacedBatchKept,
+    /// Recovery goes on behind records that are missing (breaks L1, L7).
+    GapBelieved,
     /// A log that moves to another directory leaves the old one before it has its new name there
     /// (breaks L7).
     CurrentRemovedFirst,
@@ -91,7 +126,7 @@ pub enum Mutant {
 
 impl Mutant {
     /// Every planted bug there is.
-    pub const ALL: [Self; 36] = [
+    pub const ALL: [Self; 52] = [
         Self::NoTornTailCheck,
         Self::NoSequenceCheck,
         Self::AckBeforeCompletion,
@@ -125,6 +160,22 @@ impl Mutant {
         Self::DeletedAtOnce,
         Self::DeletedHasToBeSound,
         Self::EpochsNotCorrected,
+        Self::ShortReadIsEnd,
+        Self::DamageCutOnSight,
+        Self::OffsetsNotChecked,
+        Self::DamageCutAnywhere,
+        Self::StartBelieved,
+        Self::SnapshotBelieved,
+        Self::AbortedNotReplayed,
+        Self::AbortedOutliveTruncation,
+        Self::SwapThrownAway,
+        Self::SwapNotComplete,
+        Self::SettledTooSoon,
+        Self::AbortedFileIgnored,
+        Self::ReopenedAsWritten,
+        Self::StarvedForgotten,
+        Self::MisplacedBatchKept,
+        Self::GapBelieved,
         Self::CurrentRemovedFirst,
         Self::FutureNotSealed,
         Self::WritesDuringSwap,
@@ -173,6 +224,22 @@ impl Mutant {
             Self::DeletedAtOnce => "deleted-at-once",
             Self::DeletedHasToBeSound => "deleted-has-to-be-sound",
             Self::EpochsNotCorrected => "epochs-not-corrected",
+            Self::ShortReadIsEnd => "short-read-is-end",
+            Self::DamageCutOnSight => "damage-cut-on-sight",
+            Self::OffsetsNotChecked => "offsets-not-checked",
+            Self::DamageCutAnywhere => "damage-cut-anywhere",
+            Self::StartBelieved => "start-believed",
+            Self::SnapshotBelieved => "snapshot-believed",
+            Self::AbortedNotReplayed => "aborted-not-replayed",
+            Self::AbortedOutliveTruncation => "aborted-outlive-truncation",
+            Self::SwapThrownAway => "swap-thrown-away",
+            Self::SwapNotComplete => "swap-not-complete",
+            Self::SettledTooSoon => "settled-too-soon",
+            Self::AbortedFileIgnored => "aborted-file-ignored",
+            Self::ReopenedAsWritten => "reopened-as-written",
+            Self::StarvedForgotten => "starved-forgotten",
+            Self::MisplacedBatchKept => "misplaced-batch-kept",
+            Self::GapBelieved => "gap-believed",
             Self::CurrentRemovedFirst => "current-removed-first",
             Self::FutureNotSealed => "future-not-sealed",
             Self::WritesDuringSwap => "writes-during-swap",

@@ -53,7 +53,22 @@ pub fn scenario(mutant: Mutant) -> Scenario {
         | SnapshotBelowStart
         | DeletedAtOnce
         | DeletedHasToBeSound
-        | EpochsNotCorrected => Scenario::Log,
+        | EpochsNotCorrected
+        | ShortReadIsEnd
+        | DamageCutOnSight
+        | OffsetsNotChecked
+        | DamageCutAnywhere
+        | StartBelieved
+        | SnapshotBelieved
+        | AbortedNotReplayed
+        | AbortedOutliveTruncation
+        | AbortedFileIgnored
+        | SwapThrownAway
+        | SwapNotComplete
+        | SettledTooSoon
+        | ReopenedAsWritten
+        | MisplacedBatchKept
+        | GapBelieved => Scenario::Log,
         _ => Scenario::Single,
     }
 }

@@ -18,7 +18,7 @@ pub enum Drawn {
     /// Of a node with clients.
     Node(Box<Swarm>),
     /// Of a log.
-    Log(LogSwarm),
+    Log(Box<LogSwarm>),
 }
 
 impl Drawn {
@@ -33,7 +33,7 @@ impl Drawn {
             Scenario::Log => {
                 let swarm = LogSwarm::draw(choices);
                 let acts = length.map_or(swarm.acts, |length| length / swarm.pause);
-                Self::Log(LogSwarm { acts, ..swarm })
+                Self::Log(Box::new(LogSwarm { acts, ..swarm }))
             }
         }
     }
@@ -91,7 +91,9 @@ impl Stage {
             Drawn::Node(swarm) => {
                 Self::Node(Box::new(scenario::populate(choices, &swarm, mutants)), swarm)
             }
-            Drawn::Log(swarm) => Self::Log(Box::new(LogWorld::new(choices, swarm, mutants, blind))),
+            Drawn::Log(swarm) => {
+                Self::Log(Box::new(LogWorld::new(choices, *swarm, mutants, blind)))
+            }
         }
     }
 

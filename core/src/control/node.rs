@@ -385,10 +385,12 @@ impl Node {
     ) -> Result<(), String> {
         let path = self.path(dir);
         match error {
-            IoError::Failed(why) if dir == self.metadata_dir => {
+            IoError::Failed(why) | IoError::Damaged(why) if dir == self.metadata_dir => {
                 Err(format!("{path}/{file} cannot be written: {why}; see to the disk"))
             }
-            IoError::Failed(why) => self.on_dir_failed(now, dir, &format!("{file}: {why}"), fx),
+            IoError::Failed(why) | IoError::Damaged(why) => {
+                self.on_dir_failed(now, dir, &format!("{file}: {why}"), fx)
+            }
             IoError::NoSpace(_) => {
                 warn(format!("{path}/{file} cannot be written: {error}"), fx);
                 self.reserve.release(fx);

@@ -21,7 +21,9 @@ use super::recover::{Gaps, Recovered, Recovery, RecoveryPlan, parse_owner};
 use super::store::UNWATCHED;
 use super::tail::Span;
 use super::{Log, LogProgress, LogSettings, Reading, io_id, snapshot};
-use crate::disk::{DiskOp, FileId, FileIds, FilePath, IoDone, IoError, IoOk, What};
+use crate::disk::{
+    DiskOp, FileId, FileIds, FilePath, IoDone, IoError, IoOk, Part, What, WholeRead,
+};
 use crate::fx::Fx;
 use crate::mutant::Mutant;
 use crate::time::Now;
@@ -67,6 +69,7 @@ struct Piece {
     /// Batches from here on do not count yet.
     upto: Offset,
     looking: Option<LocatePlan>,
+    reading: Option<WholeRead>,
 }
 
 /// What became of an operation.
@@ -218,7 +221,7 @@ impl Future {
                 Copied::Working
             }
             (_, Ok(IoOk::Located(found))) => {
-                let Some(Piece { upto, looking: Some(plan) }) = piece else {
+                let Some(Piece { upto, looking: Some(plan), .. }) = piece else {
                     return Copied::Working;
                 };
                 let span = found.map(|found| Span::located(&plan, &found));
@@ -234,8 +237,19 @@ impl Future {
                 Copied::Working
             }
             (_, Ok(IoOk::Read(bytes))) => {
-                let Some(Piece { upto, .. }) = piece else { return Copied::Working };
-                self.take(now, bytes, upto, files, fx)
+                let Some(Piece { upto, looking, reading: Some(mut read) }) = piece else {
+                    return Copied::Working;
+                };
+                match read.take(bytes) {
+                    Part::Whole(bytes) | Part::Ends(bytes) => {
+                        self.take(now, bytes, upto, files, fx)
+                    }
+                    Part::More => {
+                        fx.push(E::from(read.op(self.id())));
+                        self.piece = Some(Piece { upto, looking, reading: Some(read) });
+                        Copied::Working
+                    }
+                }
             }
             (_, Ok(_)) => Copied::Working,
             (_, Err(error)) => Copied::Failed(error.to_string()),
@@ -326,15 +340,15 @@ impl Future {
     }
 
     fn look<E: From<DiskOp>>(&mut self, plan: LocatePlan, upto: Offset, fx: &mut Fx<E>) {
-        self.piece = Some(Piece { upto, looking: Some(plan.clone()) });
+        self.piece = Some(Piece { upto, looking: Some(plan.clone()), reading: None });
         fx.push(E::from(DiskOp::Locate { id: self.id(), plan }));
     }
 
     fn read<E: From<DiskOp>>(&mut self, span: &Span, upto: Offset, fx: &mut Fx<E>) {
-        self.piece = Some(Piece { upto, looking: None });
         let hole = span.hole(PIECE_BYTES);
-        let (id, file) = (self.id(), FileId(hole.file));
-        fx.push(E::from(DiskOp::Read { id, file, position: hole.position, len: hole.len }));
+        let read = WholeRead::new(FileId(hole.file), hole.position, hole.len);
+        fx.push(E::from(read.op(self.id())));
+        self.piece = Some(Piece { upto, looking: None, reading: Some(read) });
     }
 
     /// Appends what was read, of which the last batch may be cut off.

@@ -3,7 +3,7 @@
 //! The hot tail of a log is known to the core; anything older is asked for as a
 //! [`LocatePlan`], which both drivers answer through [`locate`].
 
-use bytes::Bytes;
+use bytes::{Bytes, BytesMut};
 use dohle_wire::id::{Offset, Timestamp};
 use dohle_wire::record::{BATCH_HEADER_LEN, BatchHeader};
 
@@ -42,6 +42,11 @@ impl LocatePlan {
     fn offset(&self, entry: TimeEntry) -> Offset {
         self.base.plus(i64::from(entry.relative))
     }
+
+    /// Batches past the first are out of bounds; below the second there are batches.
+    fn bounds(&self) -> (Offset, Offset) {
+        (self.upper, self.upper.min(self.next))
+    }
 }
 
 /// What a plan looks for.
@@ -73,7 +78,7 @@ pub struct Located {
 
 /// How [`locate`] reads.
 pub trait ReadAt {
-    /// Up to `len` bytes of the segment at `position`; fewer only at its end.
+    /// Up to `len` bytes of the segment at `position`; none only at its end.
     ///
     /// # Errors
     /// What the disk said.
@@ -85,7 +90,7 @@ pub trait ReadAt {
     /// What the disk said.
     fn size(&mut self, path: &FilePath) -> Result<Option<u64>, IoError>;
 
-    /// Up to `len` bytes of an index file at `position`; fewer only at its end.
+    /// Up to `len` bytes of an index file at `position`; none only at its end.
     ///
     /// # Errors
     /// What the disk said.
@@ -100,7 +105,7 @@ pub fn locate(plan: &LocatePlan, read: &mut dyn ReadAt) -> Result<Option<Located
     let hint = hint(plan, read)?;
     let mut headers = Headers { read, size: plan.size, piece: Bytes::new(), at: 0 };
     let from = if holds(plan, &hint, &mut headers)? { hint.position } else { 0 };
-    match seek(&mut headers, from, plan.upper, |header| matches(plan, header))? {
+    match seek(&mut headers, from, plan.bounds(), |header| matches(plan, header))? {
         Some((position, header)) => finish(plan, position, &header, &mut headers).map(Some),
         None => Ok(None),
     }
@@ -125,7 +130,9 @@ fn hint(plan: &LocatePlan, read: &mut dyn ReadAt) -> Result<Hint, IoError> {
         },
     };
     let position = match read.size(path)? {
-        Some(size) => index::search(size, plan.base, reaches, |at, len| read.piece(path, at, len))?,
+        Some(size) => index::search(size, plan.base, reaches, |at, len| {
+            whole(at, len, |at, len| read.piece(path, at, len))
+        })?,
         None => 0,
     };
     Ok(Hint { position, reaches, older })
@@ -147,7 +154,31 @@ fn older(
 ) -> Result<Option<TimeEntry>, IoError> {
     let Some(path) = &plan.times else { return Ok(None) };
     let Some(size) = read.size(path)? else { return Ok(None) };
-    index::search_times(size, time, |at, len| read.piece(path, at, len))
+    index::search_times(size, time, |at, len| whole(at, len, |at, len| read.piece(path, at, len)))
+}
+
+/// Reads on until all bytes are there, or the file ends.
+fn whole(
+    position: u64,
+    len: u32,
+    mut read: impl FnMut(u64, u32) -> Result<Bytes, IoError>,
+) -> Result<Bytes, IoError> {
+    let first = read(position, len)?;
+    if first.len() >= len as usize {
+        return Ok(first);
+    }
+    let mut bytes = BytesMut::from(&first[..]);
+    loop {
+        let got = u32::try_from(bytes.len()).unwrap_or(len);
+        let more = match got < len {
+            true => read(position + u64::from(got), len - got)?,
+            false => Bytes::new(),
+        };
+        if more.is_empty() {
+            return Ok(bytes.freeze());
+        }
+        bytes.extend_from_slice(&more);
+    }
 }
 
 /// Whether the segment bears a hint out.
@@ -158,7 +189,8 @@ fn holds(plan: &LocatePlan, hint: &Hint, headers: &mut Headers<'_>) -> Result<bo
     }
     let Some(entry) = hint.older.filter(|_| hint.position > 0) else { return Ok(true) };
     let reached = |header: &BatchHeader| header.last_offset() >= plan.offset(entry);
-    let found = seek(headers, hint.position, Offset(i64::MAX), reached)?;
+    let bounds = (Offset(i64::MAX), Offset(0));
+    let found = seek(headers, hint.position, bounds, reached)?;
     Ok(found.is_some_and(|(_, header)| header.max_timestamp == entry.timestamp))
 }
 
@@ -174,6 +206,10 @@ struct Headers<'a> {
 }
 
 impl Headers<'_> {
+    fn batch(&mut self, position: u64, header: &BatchHeader) -> Result<Bytes, IoError> {
+        whole(position, batch_len(header), |at, len| self.read.read(at, len))
+    }
+
     fn header(&mut self, position: u64) -> Result<Option<BatchHeader>, IoError> {
         let wanted = BATCH_HEADER_LEN as u64;
         if position + wanted > self.size {
@@ -182,7 +218,8 @@ impl Headers<'_> {
         let inside = position >= self.at && position + wanted <= self.at + self.piece.len() as u64;
         if !inside {
             let len = u64::from(AHEAD).min(self.size - position);
-            self.piece = self.read.read(position, u32::try_from(len).unwrap_or(AHEAD))?;
+            let len = u32::try_from(len).unwrap_or(AHEAD);
+            self.piece = whole(position, len, |at, len| self.read.read(at, len))?;
             self.at = position;
         }
         let from = usize::try_from(position - self.at).unwrap_or(usize::MAX);
@@ -190,21 +227,30 @@ impl Headers<'_> {
     }
 }
 
-/// The first batch at or after `position` that `matches`, and ends at or before `upper`.
+/// The first batch at or after `position` that `matches`, and ends at or before `upper`. Up to
+/// `whole` there have to be batches: where one of them is not, the segment is damaged.
 fn seek(
     headers: &mut Headers<'_>,
     mut position: u64,
-    upper: Offset,
+    (upper, whole): (Offset, Offset),
     matches: impl Fn(&BatchHeader) -> bool,
 ) -> Result<Option<(u64, BatchHeader)>, IoError> {
+    let mut reached = Offset(-1);
     while let Some(header) = headers.header(position)? {
         if header.next_offset() > upper {
+            return Ok(None);
+        }
+        if header.base_offset < reached {
             break;
         }
         if matches(&header) {
             return Ok(Some((position, header)));
         }
         position += header.total_len() as u64;
+        reached = header.next_offset();
+    }
+    if reached < whole && position < headers.size {
+        return Err(IoError::Damaged(format!("no batch at position {position} of a segment")));
     }
     Ok(None)
 }
@@ -241,12 +287,12 @@ fn candidates(
     header: &BatchHeader,
     headers: &mut Headers<'_>,
 ) -> Result<Vec<Bytes>, IoError> {
-    let mut batches = vec![headers.read.read(position, batch_len(header))?];
+    let mut batches = vec![headers.batch(position, header)?];
     if header.base_offset < plan.lower {
         let after = position + header.total_len() as u64;
         let matching = |header: &BatchHeader| matches(plan, header);
-        if let Some((position, header)) = seek(headers, after, plan.upper, matching)? {
-            batches.push(headers.read.read(position, batch_len(&header))?);
+        if let Some((position, header)) = seek(headers, after, plan.bounds(), matching)? {
+            batches.push(headers.batch(position, &header)?);
         }
     }
     Ok(batches)
@@ -390,6 +436,22 @@ mod tests {
             let side = self.side(path).clone();
             Ok(self.take(&side, position, len))
         }
+    }
+
+    #[test]
+    fn a_segment_without_a_batch_where_there_has_to_be_one_is_damaged() {
+        let mut files = Files::new(100);
+        let all = files.plan(Target::Offset(BASE.plus(700)));
+        let len = files.headers[0].total_len();
+        files.index.clear();
+        files.log[50 * len..51 * len].fill(0);
+        assert!(matches!(locate(&all, &mut files), Err(IoError::Damaged(_))));
+        let below = LocatePlan { target: Target::Offset(BASE.plus(400)), ..all.clone() };
+        assert!(locate(&below, &mut files).unwrap().is_some());
+        // Nothing has to be there yet where nobody is to read.
+        let upper = BASE.plus(500);
+        let bounded = LocatePlan { upper, ..all };
+        assert_eq!(locate(&bounded, &mut files), Ok(None));
     }
 
     #[test]

@@ -9,7 +9,7 @@ use super::locate::{LocatePlan, Located, Target};
 use super::names::FileKind;
 use super::segment::Segment;
 use super::tail::Span;
-use super::txn::Committed;
+use super::txn::{Aborted, Committed};
 use crate::mutant::Mutant;
 
 /// What is known about a read at once.
@@ -47,6 +47,12 @@ impl Log {
     #[must_use]
     pub fn committed(&self, from: Offset, upper: Offset) -> Committed {
         self.aborted.committed(from, upper)
+    }
+
+    /// Which transactions were aborted, in the order of their markers.
+    #[must_use]
+    pub fn aborted(&self) -> &[Aborted] {
+        self.aborted.entries()
     }
 
     /// Where to go on looking when the segment of `plan` holds nothing at or past its offset: what

@@ -8,7 +8,9 @@
 //!
 //! After a clean stop only what lies past the active segment's last index entry is scanned. After
 //! a crash every segment that reaches past the recovery point is, with its checksums: the log
-//! ends where valid batches end (torn tail), later segments are removed, indexes are rebuilt.
+//! ends where valid batches end (torn tail), later segments are removed, indexes are rebuilt. What
+//! would be cut off is read once more first. Records that are missing where compaction leaves none
+//! out are damage, and the batch behind them lies where it does not belong.
 //!
 //! Invariant L7: the recovered log is a prefix of what was appended and holds all that was
 //! durable; derived state equals a full replay.
@@ -41,9 +43,11 @@ use super::segment::Segment;
 use super::tail::Tail;
 use super::txn::TxnIndex;
 use super::{EPOCHS, Log, LogSettings, io_id, snapshot};
-use crate::disk::{DirEntry, DiskOp, FileId, FileIds, FilePath, IoDone, IoError, IoId, IoOk, What};
+use crate::disk::{
+    DirEntry, DiskOp, FileId, FileIds, FilePath, IoDone, IoError, IoId, IoOk, Part, What, WholeRead,
+};
 use crate::fx::Fx;
-use crate::mutant::Mutant;
+use crate::mutant::{Mutant, Mutants};
 use crate::time::Now;
 
 /// What to open and what is known of it.
@@ -102,6 +106,17 @@ pub struct Recovery {
     step: Step,
     /// Operations under way, besides which nothing else is.
     pending: u32,
+    /// The read under way.
+    reading: Option<WholeRead>,
+    /// What lies at this position of this segment was read once more.
+    doubted: Option<(usize, u64)>,
+    gaps_doubted: u32,
+    /// The latest batch that came after a gap: its segment and where it lies in that.
+    gapped: Option<(usize, u64, u64)>,
+    /// This batch, by its segment and position, is known not to belong there.
+    misplaced: Option<(Offset, u64)>,
+    /// The plan as it was given.
+    asked: Box<RecoveryPlan>,
     files: Files,
     epochs: EpochCache,
     /// What the file says; none if there is none that can be read.
@@ -114,6 +129,8 @@ pub struct Recovery {
     epochs_anew: bool,
     /// The folder itself says where the log starts.
     says_start: bool,
+    /// It says another offset.
+    start_anew: bool,
     /// The folder itself says that older checkpoints are not to be believed.
     bounded: bool,
     producers: ProducerTable,
@@ -171,9 +188,15 @@ impl Recovery {
     #[must_use]
     pub fn begin<E: From<DiskOp>>(plan: RecoveryPlan, fx: &mut Fx<E>) -> Self {
         let mut recovery = Self {
-            plan,
             step: Step::List,
             pending: 0,
+            reading: None,
+            doubted: None,
+            gaps_doubted: 0,
+            gapped: None,
+            misplaced: None,
+            asked: Box::new(plan.clone()),
+            plan,
             files: Files::default(),
             epochs: EpochCache::default(),
             epochs_saved: None,
@@ -181,6 +204,7 @@ impl Recovery {
             epochs_starved: false,
             epochs_anew: false,
             says_start: false,
+            start_anew: false,
             bounded: false,
             producers: ProducerTable::default(),
             aborted: TxnIndex::default(),
@@ -237,10 +261,53 @@ impl Recovery {
                 }
             }
             Err(IoError::NoSpace(why)) => Recovered::Full(self.told(&why)),
-            Err(IoError::Failed(why)) => Recovered::Failed(self.told(&why)),
+            Err(IoError::Damaged(_)) if matches!(self.step, Step::Probe { .. }) => {
+                self.on_answer(now, IoOk::Located(None), ids, fx)
+            }
+            Err(IoError::Failed(why) | IoError::Damaged(why)) => Recovered::Failed(self.told(&why)),
             Ok(_) if self.pending > 0 => Recovered::Working,
+            Ok(IoOk::Read(bytes)) => self.on_part(now, bytes, ids, fx),
             Ok(answer) => self.on_answer(now, answer, ids, fx),
         }
+    }
+
+    /// A read may bring fewer bytes than were asked for. Where none come the file is shorter than
+    /// its folder says: that is no torn end, and nothing is cut for it.
+    fn on_part<E: From<DiskOp>>(
+        &mut self,
+        now: Now,
+        bytes: Bytes,
+        ids: &mut FileIds,
+        fx: &mut Fx<E>,
+    ) -> Recovered {
+        let Some(mut read) = self.reading.take() else { unreachable!("nothing is being read") };
+        let scans = matches!(self.step, Step::Scan { .. } | Step::Rebuild { .. } | Step::Swap(_));
+        match read.take(bytes) {
+            Part::Whole(bytes) => self.on_answer(now, IoOk::Read(bytes), ids, fx),
+            Part::Ends(_) if scans => {
+                Recovered::Failed(self.told("a segment is shorter than its folder says"))
+            }
+            Part::Ends(bytes) => self.on_answer(now, IoOk::Read(bytes), ids, fx),
+            Part::More if self.plan.settings.mutants.has(Mutant::ShortReadIsEnd) => {
+                let bytes = read.so_far();
+                if let Step::Scan { scan, .. } = &mut self.step {
+                    scan.ends_after(bytes.len() as u64);
+                }
+                self.on_answer(now, IoOk::Read(bytes), ids, fx)
+            }
+            Part::More => {
+                self.ask(fx, |id| read.op(id));
+                self.reading = Some(read);
+                Recovered::Working
+            }
+        }
+    }
+
+    /// Reads so many bytes.
+    fn read<E: From<DiskOp>>(&mut self, file: FileId, position: u64, len: u32, fx: &mut Fx<E>) {
+        let read = WholeRead::new(file, position, len);
+        self.ask(fx, |id| read.op(id));
+        self.reading = Some(read);
     }
 
     fn told(&self, why: &str) -> String {
@@ -360,7 +427,10 @@ impl Recovery {
     ) -> Result<(), String> {
         self.files = Files::of(names);
         if names.iter().any(|entry| is_swap(&entry.name)) {
-            return self.begin_swap(names, ids, fx);
+            return match self.plan.settings.mutants.has(Mutant::SwapThrownAway) {
+                true => self.drop_swaps(names, Offset(0), fx),
+                false => self.begin_swap(names, ids, fx),
+            };
         }
         let path = self.plan.folder.join(PARTITION_METADATA);
         self.step = Step::Owner;
@@ -376,6 +446,13 @@ impl Recovery {
         fx: &mut Fx<E>,
     ) -> Result<(), String> {
         let owner = text.as_deref().map(parse_owner).transpose()?;
+        let (durable, own) = (self.plan.durable, self.plan.topic_id);
+        if let Some(other) = owner.filter(|owner| *owner != own && durable.0 > 0) {
+            return Err(format!(
+                "belongs to topic {other} by its {PARTITION_METADATA}, and topic {own} had records \
+                 up to offset {durable} there. Nothing was changed"
+            ));
+        }
         if let Some(other) = owner.filter(|owner| *owner != self.plan.topic_id) {
             return self.set_aside(other, fx);
         }
@@ -398,7 +475,8 @@ impl Recovery {
         text: Option<&[u8]>,
         fx: &mut Fx<E>,
     ) -> Result<(), String> {
-        let bound = text.map(|text| parse_offset(text, TRUNCATED_TO)).transpose()?;
+        let mutants = self.plan.settings.mutants;
+        let bound = text.map(|text| parse_offset(text, TRUNCATED_TO, mutants)).transpose()?;
         self.bounded = bound.is_some();
         if let Some(bound) = bound.filter(|_| !self.plan.clean) {
             self.plan.recovery_point = self.plan.recovery_point.min(bound);
@@ -463,7 +541,9 @@ impl Recovery {
         // epoch may begin behind a gap: together they tell.
         let moved = self.epochs.start().filter(|moved| self.plan.log_start >= Some(*moved));
         let moved = moved.unwrap_or(Offset(0));
-        let said = text.map(|text| parse_offset(text, LOG_START)).transpose()?;
+        let mutants = self.plan.settings.mutants;
+        let said = text.map(|text| parse_offset(text, LOG_START, mutants)).transpose()?;
+        self.start_anew = said.is_some_and(|said| said < moved);
         let said = said.map(|said| said.max(moved));
         // The checkpoint of the directory goes by name and may be of an earlier topic: it counts
         // only where the log itself does not say (a folder that Kafka made).
@@ -524,7 +604,11 @@ impl Recovery {
         fx: &mut Fx<E>,
     ) -> Result<(), String> {
         let at = left.pop();
-        match (at, file.as_deref().and_then(snapshot::parse)) {
+        let parse = match self.plan.settings.mutants.has(Mutant::SnapshotBelieved) {
+            true => snapshot::parse_unchecked,
+            false => snapshot::parse,
+        };
+        match (at, file.as_deref().and_then(parse)) {
             (Some(at), Some(table)) => {
                 self.producers = table;
                 self.replayed = at;
@@ -577,7 +661,7 @@ impl Recovery {
             fx.push(E::from(DiskOp::Open { file, path }));
             self.step = Step::Times { at, file };
             let position = len - len % 12 - 12;
-            self.ask(fx, |id| DiskOp::Read { id, file, position, len: 12 });
+            self.read(file, position, 12, fx);
             return Ok(());
         }
         self.begin_scan(fx)
@@ -625,7 +709,7 @@ impl Recovery {
             (Some(offsets), Some(times)) if !offsets.is_empty() && !times.is_empty() => {
                 let indexes = Indexes { offsets, times };
                 self.step = Step::FirstHeader { indexes };
-                self.ask(fx, |id| DiskOp::Read { id, file, position: 0, len: 61 });
+                self.read(file, 0, 61, fx);
                 Ok(())
             }
             _ => self.scan_segment(last, 0, fx),

@@ -10,18 +10,21 @@ use super::names::FileKind;
 use super::recover::{Gaps, RecoveryPlan};
 use crate::disk::DiskOp;
 use crate::fx::Fx;
+use crate::mutant::Mutant;
 
 impl Log {
     /// How to open the log anew. The one that is asked must not be used any more.
     #[must_use]
     pub fn reopening(&self) -> RecoveryPlan {
+        let believes = self.settings.mutants.has(Mutant::ReopenedAsWritten);
+        let recovery_point = if believes { self.end } else { self.recovery_point() };
         RecoveryPlan {
             owner: self.store.owner,
             generation: self.store.generation + 1,
             folder: self.store.folder.clone(),
             topic_id: self.store.topic_id,
             clean: false,
-            recovery_point: self.recovery_point(),
+            recovery_point,
             durable: self.durable,
             gaps: Gaps::Upto(self.gaps_upto),
             log_start: Some(self.log_start),

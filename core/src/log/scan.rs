@@ -12,6 +12,8 @@ pub struct Scan {
     end: u64,
     next: Offset,
     verify: bool,
+    ended: bool,
+    ordered: bool,
 }
 
 /// The next thing a walk found.
@@ -32,6 +34,8 @@ pub enum Scanned {
         position: u64,
         /// What is wrong there.
         why: String,
+        /// There is a batch, with this offset, and it lies behind later ones.
+        behind: Option<Offset>,
     },
     /// The segment ends here, after a whole batch.
     End,
@@ -45,7 +49,21 @@ impl Scan {
     /// checks the CRC of each batch.
     #[must_use]
     pub fn new(position: u64, end: u64, from: Offset, verify: bool) -> Self {
-        Self { buffer: BytesMut::new(), position, end, next: from, verify }
+        Self {
+            buffer: BytesMut::new(),
+            position,
+            end,
+            next: from,
+            verify,
+            ended: false,
+            ordered: true,
+        }
+    }
+
+    /// Where it ends, at the latest.
+    #[must_use]
+    pub fn end(&self) -> u64 {
+        self.end
     }
 
     /// One past the last offset found, or where the walk began.
@@ -54,12 +72,21 @@ impl Scan {
         self.next
     }
 
-    /// Adds bytes that were asked for. Fewer than asked for mean that the file is shorter than
-    /// was thought.
+    /// Whether offsets that do not rise are damage, which they are.
+    #[must_use]
+    pub fn ordered(self, ordered: bool) -> Self {
+        Self { ordered, ..self }
+    }
+
+    /// So many bytes more, and the walk ends.
+    pub fn ends_after(&mut self, bytes: u64) {
+        self.end = self.position + self.buffered() + bytes;
+    }
+
+    /// Adds bytes that were asked for, perhaps fewer; none mean that the file is shorter than was
+    /// thought.
     pub fn feed(&mut self, chunk: &[u8]) {
-        if chunk.is_empty() {
-            self.end = self.position + self.buffered();
-        }
+        self.ended = chunk.is_empty();
         self.buffer.extend_from_slice(chunk);
     }
 
@@ -76,8 +103,10 @@ impl Scan {
             Ok(header) => header,
             Err(error) => return self.damaged(error.to_string()),
         };
-        if header.base_offset < self.next {
-            return self.damaged(format!("offset {} after {}", header.base_offset, self.next));
+        if header.base_offset < self.next && self.ordered {
+            let why = format!("offset {} after {}", header.base_offset, self.next);
+            let behind = Some(header.base_offset);
+            return Scanned::Damaged { position: self.position, why, behind };
         }
         let len = header.total_len();
         if self.buffered() < len as u64 {
@@ -105,6 +134,10 @@ impl Scan {
         if self.position + len > self.end {
             return self.damaged(format!("{what} at the end of the file"));
         }
+        if self.ended {
+            let (there, end) = (self.position + self.buffered(), self.end);
+            return self.damaged(format!("the file has {there} bytes, and had {end}"));
+        }
         let position = self.position + self.buffered();
         let rest = self.end - position;
         let wanted = rest.min(u64::from(CHUNK).max(len - self.buffered()));
@@ -112,7 +145,7 @@ impl Scan {
     }
 
     fn damaged(&self, why: String) -> Scanned {
-        Scanned::Damaged { position: self.position, why }
+        Scanned::Damaged { position: self.position, why, behind: None }
     }
 
     fn buffered(&self) -> u64 {

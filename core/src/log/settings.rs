@@ -20,6 +20,8 @@ pub struct LogSettings {
     pub flush_ms: i64,
     /// `preallocate`: a new segment takes the space for all its bytes at once.
     pub preallocate: bool,
+    /// Compaction may have left offsets out between batches, here or where they come from.
+    pub gaps: bool,
     /// Planted bugs.
     pub mutants: Mutants,
 }
@@ -36,6 +38,7 @@ impl LogSettings {
             flush_messages: config.flush_messages,
             flush_ms: config.flush_ms,
             preallocate: config.preallocate,
+            gaps: config.cleanup_policy.compact,
             mutants,
         }
     }

@@ -5,6 +5,7 @@ use dohle_wire::id::{Offset, TopicId};
 
 use super::epoch::EpochCache;
 use super::names::{FileKind, LEADER_EPOCHS, LOG_START, PARTITION_METADATA};
+use super::offset_file;
 use super::segment::Segment;
 use crate::disk::{DiskOp, FileId, FilePath, IoId, What};
 use crate::fx::Fx;
@@ -69,6 +70,11 @@ impl Store {
             doomed: Vec::new(),
             mutants,
         }
+    }
+
+    /// There is a folder, though a loss of power may have taken the file that says whose it is.
+    pub(super) fn has_folder(&self) -> bool {
+        self.on_disk || self.epochs_on_disk
     }
 
     pub(super) fn id(&self, what: What, end: i64) -> IoId {
@@ -150,8 +156,7 @@ impl Store {
             return;
         }
         self.start_put = Put::UnderWay;
-        let text = Bytes::from(format!("{start}\n"));
-        self.put(self.folder.join(LOG_START), text, START, fx);
+        self.put(self.folder.join(LOG_START), offset_file::encode(start), START, fx);
     }
 
     /// Whether the log's present start is durable now.

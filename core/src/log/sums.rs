@@ -19,6 +19,7 @@ use xxhash_rust::xxh3::{Xxh3, xxh3_64};
 use super::names::FileKind;
 use super::{Log, Segment};
 use crate::disk::Stamp;
+use crate::mutant::Mutant;
 
 /// Bytes under one hash.
 pub const BLOCK: u32 = 64 * 1024;
@@ -251,8 +252,9 @@ impl Log {
     #[must_use]
     pub fn settled(&self) -> &[Segment] {
         let closed = self.segments.len().saturating_sub(1);
+        let hasty = self.settings.mutants.has(Mutant::SettledTooSoon);
         let settled = |at: &usize| {
-            self.segments[*at].unsealed == 0 && self.segments[at + 1].base <= self.durable
+            hasty || self.segments[*at].unsealed == 0 && self.segments[at + 1].base <= self.durable
         };
         &self.segments[..(0..closed).take_while(settled).count()]
     }

@@ -32,6 +32,7 @@ fn settings() -> LogSettings {
         index_interval: 100,
         flush_messages: i64::MAX,
         flush_ms: i64::MAX,
+        gaps: true,
         preallocate: false,
         mutants: Mutants::default(),
     }
@@ -614,6 +615,17 @@ fn what_is_gone_from_below_the_recovery_point_is_missed() {
         });
         assert!(start.contains("not an offset"), "{start}");
     }
+    let decayed = refusal(false, |files| {
+        let start = files.get_mut(&FilePath::new(0, "t-0/log-start")).unwrap();
+        assert_eq!(start[0], b'0');
+        start[0] = b'8';
+    });
+    assert!(decayed.contains("not an offset"), "{decayed}");
+    let whose = refusal(false, |files| {
+        let owner = files.get_mut(&FilePath::new(0, "t-0/partition.metadata")).unwrap();
+        *owner.iter_mut().rev().nth(5).unwrap() ^= 2;
+    });
+    assert!(whose.contains("had records up to offset 10 there"), "{whose}");
     let start = refusal(true, |files| {
         files.insert(FilePath::new(0, "t-0/log-start"), b"99999".to_vec());
     });

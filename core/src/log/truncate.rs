@@ -26,6 +26,7 @@ use super::epoch::EpochCache;
 use super::index::Indexes;
 use super::locate::{Located, Target};
 use super::names::{FileKind, LEADER_EPOCHS, LOG_START, TRUNCATED_TO};
+use super::offset_file;
 use super::recover::{Gaps, Recovered, Recovery, RecoveryPlan};
 use super::segment::Segment;
 use crate::disk::{DirEntry, DiskOp, FileId, FileIds, IoDone, IoId, IoOk, What};
@@ -106,7 +107,7 @@ impl Log {
         let conflict = self.epochs.latest_start().is_some_and(|start| start >= self.end);
         if conflict && !self.settings.mutants.has(Mutant::EpochsOutliveTruncation) {
             self.epochs.cut_end(self.end);
-            if self.store.on_disk {
+            if self.store.has_folder() {
                 self.store.put_epochs(&self.epochs, fx);
             }
         }
@@ -238,7 +239,7 @@ impl Truncation {
         let path = self.log.store.folder.join(TRUNCATED_TO);
         // A checkpoint from before an earlier truncation may still be the latest.
         let trusted = cut.kept.min(self.log.recovery_point());
-        let data = Bytes::from(format!("{trusted}\n"));
+        let data = offset_file::encode(trusted);
         self.ask(fx, |id| DiskOp::Put { id, path, data, durable: true });
     }
 
@@ -302,7 +303,7 @@ impl Truncation {
         }
         self.step = Step::Start;
         let path = self.log.store.folder.join(LOG_START);
-        let data = Bytes::from(format!("{start}\n"));
+        let data = offset_file::encode(start);
         self.ask(fx, |id| DiskOp::Put { id, path, data, durable: true });
     }
 
@@ -327,6 +328,9 @@ impl Truncation {
         let (old, mutants) = (&self.log, log.settings.mutants);
         if mutants.has(Mutant::ProducersOutliveTruncation) {
             log.producers = old.producers.clone();
+        }
+        if mutants.has(Mutant::AbortedOutliveTruncation) {
+            log.aborted = old.aborted.clone();
         }
         if let (true, Some(active)) =
             (mutants.has(Mutant::IndexOutlivesTruncation), log.segments.last_mut())

@@ -54,6 +54,12 @@ pub struct Committed {
 }
 
 impl TxnIndex {
+    /// What it says, in the order of the markers.
+    #[must_use]
+    pub fn entries(&self) -> &[Aborted] {
+        &self.entries
+    }
+
     /// Adds what was aborted next.
     pub(super) fn extend(&mut self, entries: impl IntoIterator<Item = Aborted>) {
         self.entries.extend(entries);

@@ -201,7 +201,7 @@ impl Opening {
                     self.step = Step::Reading { log, at, scan };
                     return Ok(None);
                 }
-                Scanned::Damaged { position, why } => {
+                Scanned::Damaged { position, why, .. } => {
                     let base = log.segments()[at].base;
                     let at = format!("the segment at offset {base} is damaged at byte {position}");
                     return Err(Trouble::Unusable(format!("{at}: {why}")));

@@ -17,7 +17,8 @@ use dohle_wire::id::Offset;
 use super::damage::{Damage, Damages};
 use super::walk::{Around, Walk};
 use crate::disk::{
-    DirEntry, DiskOp, FileId, FileIds, FilePath, IoDone, IoError, IoId, IoOk, Stamp,
+    self, DirEntry, DiskOp, FileId, FileIds, FilePath, IoDone, IoError, IoId, IoOk, Stamp,
+    WholeRead,
 };
 use crate::fx::Fx;
 use crate::log::Segment;
@@ -107,6 +108,8 @@ pub struct Job {
     step: Step,
     parts: Vec<Part>,
     side: Option<FileId>,
+    /// The block under way, some of which may have come.
+    reading: Option<WholeRead>,
     walk: Walk,
     snapshot: snapshot::Check,
     report: Report,
@@ -130,6 +133,7 @@ impl Job {
             step: Step::Stat,
             parts: Vec::new(),
             side: None,
+            reading: None,
             walk,
             snapshot: snapshot::Check::default(),
             report: Report::default(),
@@ -157,7 +161,10 @@ impl Job {
             Step::Sums => DiskOp::Get { id, path: self.path(FileKind::Sums) },
             Step::Read { part, position } => {
                 let file = self.file(part, files, fx);
-                DiskOp::Read { id, file, position, len: BLOCK }
+                let rest = self.parts[part].size - position;
+                let len = u32::try_from(rest).unwrap_or(BLOCK).min(BLOCK);
+                let reading = self.reading.get_or_insert(WholeRead::new(file, position, len));
+                reading.op(id)
             }
             Step::Save => {
                 let (path, data) = (self.path(FileKind::Sums), self.made().encode());
@@ -205,9 +212,20 @@ impl Job {
             (Step::Sums, Ok(IoOk::Content(file))) => self.on_sums(file.as_deref()),
             (Step::Sums, result) => self.on_sums_unread(result.err()),
             (Step::Read { part, position }, Ok(IoOk::Read(bytes))) => {
-                self.on_block(part, position, &bytes, around, fx)
+                let mut reading = self.reading.take();
+                match reading.as_mut().map(|reading| reading.take(bytes.clone())) {
+                    Some(disk::Part::More) => {
+                        self.reading = reading;
+                        Progress::More(STEP_COST)
+                    }
+                    Some(disk::Part::Whole(bytes) | disk::Part::Ends(bytes)) => {
+                        self.on_block(part, position, &bytes, around, fx)
+                    }
+                    None => self.on_block(part, position, &bytes, around, fx),
+                }
             }
             (Step::Read { part, position }, result) => {
+                self.reading = None;
                 self.on_unread(part, position, result.err(), fx)
             }
             (Step::Save, result) => {

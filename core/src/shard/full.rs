@@ -17,6 +17,7 @@ use super::*;
 use crate::disk::{FilePath, IoError};
 use crate::log::recover::Recovery;
 use crate::mail::Refusal;
+use crate::mutant::Mutant;
 
 /// A trial write is made this often.
 const PROBE_INTERVAL_MS: i64 = 1000;
@@ -157,7 +158,9 @@ impl Shard {
                 let next = now.mono.plus_ms(PROBE_INTERVAL_MS);
                 self.full_dirs.dirs.insert(dir, Some(next));
             }
-            Err(IoError::Failed(why)) => self.on_dir_failed(now, dir, &why, fx),
+            Err(IoError::Failed(why) | IoError::Damaged(why)) => {
+                self.on_dir_failed(now, dir, &why, fx);
+            }
             Ok(_) | Err(IoError::NoSpace(_)) => {}
         }
     }
@@ -175,6 +178,7 @@ impl Shard {
         for slot in here {
             match self.slots.get_mut(slot) {
                 Some(Slot::Open(partition)) => partition.on_space(&mut inner),
+                Some(Slot::Starved(_)) if self.mutants.has(Mutant::StarvedForgotten) => {}
                 Some(Slot::Starved(_)) => self.open_starved(slot, &mut inner),
                 Some(Slot::Opening(_) | Slot::Failed(_) | Slot::Deleting(_)) | None => {}
             }

@@ -17,7 +17,7 @@ use dohle_wire::record::{
 };
 
 use crate::batch::CheckedBatch;
-use crate::disk::{DiskOp, IoDone, IoId, IoOk, What};
+use crate::disk::{DiskOp, FileId, IoDone, IoId, IoOk, Part, What, WholeRead};
 use crate::fx::Fx;
 use crate::group::record::Record as Fact;
 use crate::group::request::Answer;
@@ -57,6 +57,7 @@ struct Loading {
     next: Offset,
     upto: Offset,
     looking: Option<LocatePlan>,
+    reading: Option<WholeRead>,
     undecided: Undecided,
 }
 
@@ -86,7 +87,13 @@ impl Ledger {
             slot,
             generation,
             coordinator: GroupCoordinator::new(Arc::clone(settings), seed),
-            loading: Some(Loading { next, upto, looking: None, undecided: Undecided::default() }),
+            loading: Some(Loading {
+                next,
+                upto,
+                looking: None,
+                reading: None,
+                undecided: Undecided::default(),
+            }),
             gone: Vec::new(),
             waiting: VecDeque::new(),
             load_buffer_size: settings.load_buffer_size,
@@ -119,7 +126,7 @@ impl Ledger {
                 self.loading = None;
                 return Loaded::Done;
             }
-            Reading::At(span) => fx.push(E::from(read(id, &span, piece))),
+            Reading::At(span) => loading.read(id, &span, piece, fx),
             Reading::Locate(plan) => {
                 loading.looking = Some(plan.clone());
                 fx.push(E::from(DiskOp::Locate { id, plan }));
@@ -143,7 +150,7 @@ impl Ledger {
         let Some(loading) = &mut self.loading else { return Loaded::Working };
         match (done.result, loading.looking.take()) {
             (Ok(IoOk::Located(Some(found))), Some(plan)) => {
-                fx.push(E::from(read(id, &Span::located(&plan, &found), piece)));
+                loading.read(id, &Span::located(&plan, &found), piece, fx);
                 Loaded::Working
             }
             (Ok(IoOk::Located(None)), Some(plan)) => {
@@ -156,9 +163,12 @@ impl Ledger {
                     None => Loaded::Failed("a batch is not where it should be".to_owned()),
                 }
             }
-            (Ok(IoOk::Read(bytes)), None) => match self.take(bytes, codecs) {
-                Ok(()) => self.read_on(partition, fx),
-                Err(why) => Loaded::Failed(why),
+            (Ok(IoOk::Read(bytes)), None) => match loading.on_part(id, bytes, fx) {
+                None => Loaded::Working,
+                Some(bytes) => match self.take(bytes, codecs) {
+                    Ok(()) => self.read_on(partition, fx),
+                    Err(why) => Loaded::Failed(why),
+                },
             },
             (Ok(_), _) => Loaded::Failed("a read answered with something else".to_owned()),
             (Err(error), _) => Loaded::Failed(error.to_string()),
@@ -204,12 +214,39 @@ impl Ledger {
     }
 }
 
-fn read(id: IoId, span: &Span, (most, mutants): (u32, Mutants)) -> DiskOp {
-    let hole = span.hole(most);
-    let file = crate::disk::FileId(hole.file);
-    let cut = mutants.has(Mutant::LoadStopsAtLargeBatch);
-    let len = if cut { hole.len.min(most) } else { hole.len };
-    DiskOp::Read { id, file, position: hole.position, len }
+impl Loading {
+    fn read<E: From<DiskOp>>(
+        &mut self,
+        id: IoId,
+        span: &Span,
+        (most, mutants): (u32, Mutants),
+        fx: &mut Fx<E>,
+    ) {
+        let hole = span.hole(most);
+        let cut = mutants.has(Mutant::LoadStopsAtLargeBatch);
+        let len = if cut { hole.len.min(most) } else { hole.len };
+        let read = WholeRead::new(FileId(hole.file), hole.position, len);
+        fx.push(E::from(read.op(id)));
+        self.reading = Some(read);
+    }
+
+    /// All the bytes that were to be read, once they are there.
+    fn on_part<E: From<DiskOp>>(
+        &mut self,
+        id: IoId,
+        bytes: Bytes,
+        fx: &mut Fx<E>,
+    ) -> Option<Bytes> {
+        let Some(mut read) = self.reading.take() else { return Some(bytes) };
+        match read.take(bytes) {
+            Part::Whole(bytes) | Part::Ends(bytes) => Some(bytes),
+            Part::More => {
+                fx.push(E::from(read.op(id)));
+                self.reading = Some(read);
+                None
+            }
+        }
+    }
 }
 
 /// The records that take effect with a batch: its own, except so many at its end, or those of the

@@ -8,6 +8,7 @@ use super::finding::{Problem, Problems};
 use crate::config::properties;
 use crate::control;
 use crate::log::epoch::EpochCache;
+use crate::log::offset_file;
 use crate::quorum::state_file::StoredState;
 
 /// A partition by its name.
@@ -123,11 +124,12 @@ pub(super) fn owner(bytes: &[u8], problems: &mut Problems) -> Option<TopicId> {
 /// `log-start` and `truncated-to`: an offset.
 pub(super) fn offset(bytes: &[u8], problems: &mut Problems) -> Option<Offset> {
     let text = text(bytes, problems)?;
-    let offset = text.strip_suffix('\n').and_then(number);
+    let offset = offset_file::parse(bytes);
     if offset.is_none() {
-        problems.push(Problem::new("value", "an offset", format!("{text:?}")).at(0));
+        problems
+            .push(Problem::new("value", "an offset and its checksum", format!("{text:?}")).at(0));
     }
-    offset.map(Offset)
+    offset
 }
 
 /// `meta.properties`: which node and cluster the directory belongs to.

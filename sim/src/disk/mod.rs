@@ -9,19 +9,21 @@
 //! way) are assertion failures.
 
 mod crash;
+mod flaw;
 mod sick;
 mod tree;
 
 use std::collections::BTreeMap;
 
 use bytes::Bytes;
-use dohle_core::disk::{DiskOp, FileId, FilePath, IoDone, IoError, IoOk, Space};
+use dohle_core::disk::{DiskOp, FileId, FilePath, IoDone, IoError, IoOk, Space, What};
 use dohle_core::log::locate::{LocatePlan, Located, ReadAt, locate};
 use dohle_wire::codec::Hole;
 use dohle_wire::id::Timestamp;
 
 use crate::choice::{Choices, Stream};
 pub use crash::Crash;
+pub use flaw::{Flaw, Flaws, Scar, frames};
 pub use sick::{Ailment, Sickness};
 pub use tree::{Inode, Tree};
 
@@ -77,6 +79,7 @@ pub struct SimDisk {
     /// Only this data directory is sick.
     sick_dir: Option<u16>,
     failed: Option<Ailment>,
+    flaws: Flaws,
 }
 
 impl SimDisk {
@@ -94,6 +97,7 @@ impl SimDisk {
             sickness: None,
             sick_dir: None,
             failed: None,
+            flaws: Flaws::default(),
         }
     }
 
@@ -264,6 +268,23 @@ impl SimDisk {
         Some((IoDone { id, result }, pending.told))
     }
 
+    /// Somebody else leaves a file, durably.
+    pub fn leave(&mut self, path: &FilePath, content: Bytes, now: Timestamp) {
+        self.tree.replace(path, content, true, now);
+    }
+
+    /// Somebody else removes a file, durably.
+    pub fn take_away(&mut self, path: &FilePath) {
+        self.tree.take_away(path);
+    }
+
+    /// What is wrong with an open file.
+    #[must_use]
+    pub fn scars(&self, file: FileId) -> &[Scar] {
+        let inode = self.files.get(&file).and_then(|opened| opened.inode);
+        inode.map(|inode| self.tree.scars_of(inode)).unwrap_or_default()
+    }
+
     /// The bytes of a range that was handed out; `None` where the file is shorter.
     #[must_use]
     pub fn hole(&self, hole: &Hole) -> Option<Bytes> {
@@ -278,12 +299,7 @@ impl SimDisk {
     /// As the operation.
     pub fn look_up(&mut self, plan: &LocatePlan) -> Result<Option<Located>, IoError> {
         let inode = self.inode(plan.file).ok_or_else(absent)?;
-        locate(plan, &mut SegmentReader { tree: &self.tree, inode })
-    }
-
-    /// A byte of a file decays: nobody wrote it.
-    pub fn decay(&mut self, path: &FilePath, at: usize, mask: u8) {
-        self.tree.decay(path, at, mask);
+        locate(plan, &mut SegmentReader { tree: &self.tree, inode, flaws: &mut self.flaws })
     }
 
     fn inode_for_write(&mut self, file: FileId) -> Inode {
@@ -317,7 +333,7 @@ impl SimDisk {
             }
             DiskOp::Sync { file, .. } => {
                 if let Some(inode) = self.inode(*file) {
-                    self.tree.sync(inode);
+                    self.sync(inode);
                 }
                 Ok(IoOk::Done)
             }
@@ -327,9 +343,12 @@ impl SimDisk {
                 self.tree.truncate(inode, *len);
                 Ok(IoOk::Done)
             }
-            DiskOp::Read { file, position, len, .. } => {
+            DiskOp::Read { id, file, position, len } => {
                 let inode = self.inode(*file).ok_or_else(absent)?;
-                Ok(IoOk::Read(self.tree.read(inode, *position, u64::from(*len))))
+                let range = (*position, u64::from(*len));
+                // Sums are made of what is read: a bit that changes on the way would be in them.
+                let short_only = id.what == What::Scrub;
+                Ok(IoOk::Read(self.flaws.read(&self.tree, inode, range, short_only)))
             }
             DiskOp::Get { path, .. } => {
                 Ok(IoOk::Content(self.tree.content(path).map(Bytes::copy_from_slice)))
@@ -394,11 +413,12 @@ fn absent() -> IoError {
 struct SegmentReader<'a> {
     tree: &'a Tree,
     inode: Inode,
+    flaws: &'a mut Flaws,
 }
 
 impl ReadAt for SegmentReader<'_> {
     fn read(&mut self, position: u64, len: u32) -> Result<Bytes, IoError> {
-        Ok(self.tree.read(self.inode, position, u64::from(len)))
+        Ok(self.flaws.read(self.tree, self.inode, (position, u64::from(len)), false))
     }
 
     fn size(&mut self, path: &FilePath) -> Result<Option<u64>, IoError> {
@@ -407,7 +427,7 @@ impl ReadAt for SegmentReader<'_> {
 
     fn piece(&mut self, path: &FilePath, position: u64, len: u32) -> Result<Bytes, IoError> {
         let inode = self.tree.find(path).ok_or_else(absent)?;
-        Ok(self.tree.read(inode, position, u64::from(len)))
+        Ok(self.flaws.read(self.tree, inode, (position, u64::from(len)), false))
     }
 }
 

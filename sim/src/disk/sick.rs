@@ -56,6 +56,11 @@ impl SimDisk {
         self.sickness = None;
     }
 
+    /// What has failed was dealt with.
+    pub fn forgive(&mut self) {
+        self.failed = None;
+    }
+
     /// What has failed since the process began.
     #[must_use]
     pub fn failed(&self) -> Option<Ailment> {

@@ -2,6 +2,9 @@
 
 use dohle_core::disk::{FileIds, IoId, What};
 
+use dohle_wire::id::{Offset, Timestamp};
+use dohle_wire::record::{BatchBuilder, NoCodecs};
+
 use super::*;
 
 const SLOW: DiskSpeed = DiskSpeed { inline: false, cached: 10_000, medium: 1_000_000, stalls: 0 };
@@ -251,4 +254,85 @@ fn an_operation_that_fails_does_so_once_and_may_have_done_a_part() {
         lost += usize::from(bench.content("a") != Some(b"0123"));
     }
     assert!(parts.len() == 5 && lost > 0, "{parts:?}, lost {lost}");
+}
+
+/// Batches of one record each.
+fn batches(count: i64) -> Vec<Bytes> {
+    let batch = |base: i64| {
+        let mut builder = BatchBuilder::new(Offset(base));
+        builder.push(Timestamp(base), None, Some(b"some value or other"), &[]).expect("small");
+        builder.build(&NoCodecs).expect("not empty")
+    };
+    (0..count).map(batch).collect()
+}
+
+const RECORDS: &str = "t-0/00000000000000000000.log";
+
+/// A file of records, synced after each batch, while a flaw waits from the fourth on.
+fn flawed(flaw: Flaw, salt: u64) -> (Bench, FileId, Vec<u8>) {
+    let mut bench = Bench::new(salt);
+    let file = bench.open(RECORDS);
+    let mut whole = Vec::new();
+    for (at, batch) in batches(8).into_iter().enumerate() {
+        if at == 4 {
+            assert!(bench.disk.arm(flaw, salt));
+        }
+        let position = whole.len() as u64;
+        whole.extend_from_slice(&batch);
+        bench.run(DiskOp::Write { id: id(), file, position, data: vec![batch] }).expect("written");
+        bench.run(DiskOp::Sync { id: id(), file }).expect("synced");
+    }
+    (bench, file, whole)
+}
+
+#[test]
+fn a_write_that_goes_wrong_says_nothing_and_can_be_healed() {
+    for flaw in [Flaw::CorruptWrite, Flaw::LostWrite, Flaw::MisdirectedWrite] {
+        for salt in (0..20).map(|n: u64| n.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 8) {
+            let (mut bench, _, whole) = flawed(flaw, salt);
+            assert_eq!(bench.disk.flaws().happened[flaw as usize], 1, "{flaw:?}");
+            let wrong = |bench: &Bench| bench.content(RECORDS).expect("there") != whole;
+            assert!(wrong(&bench), "{flaw:?}");
+            bench.crash(Crash::Power);
+            assert!(wrong(&bench), "{flaw:?} after a loss of power");
+            let sound = bench.disk.tree().sound_content(&path(RECORDS), true);
+            assert_eq!(sound.as_ref(), Some(&whole), "{flaw:?}");
+            bench.disk.heal_scars(&path("t-0"));
+            assert!(!wrong(&bench), "{flaw:?}");
+        }
+    }
+}
+
+#[test]
+fn a_read_that_goes_wrong_does_so_once() {
+    for flaw in [Flaw::CorruptRead, Flaw::MisdirectedRead, Flaw::ShortRead] {
+        for salt in (0..20).map(|n: u64| n.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 8) {
+            let (mut bench, file, whole) = flawed(flaw, salt);
+            let len = u32::try_from(whole.len()).expect("short");
+            let mut read = || match bench.run(DiskOp::Read { id: id(), file, position: 0, len }) {
+                Ok(IoOk::Read(bytes)) => bytes,
+                other => panic!("{other:?}"),
+            };
+            let (first, second) = (read(), read());
+            assert!(first != whole && second == whole, "{flaw:?}");
+            let short = flaw == Flaw::ShortRead;
+            assert_eq!(!first.is_empty() && whole.starts_with(&first), short, "{flaw:?}");
+            assert_eq!(bench.disk.take_misread(), !short, "{flaw:?}");
+        }
+    }
+}
+
+#[test]
+fn a_scar_goes_with_what_is_cut_off() {
+    let mut bench = Bench::new(1);
+    let file = bench.open("t-0/a");
+    bench.write(file, 0, "0123456789");
+    bench.run(DiskOp::Sync { id: id(), file }).expect("synced");
+    bench.disk.rot(&path("t-0/a"), 3, 1);
+    bench.disk.rot(&path("t-0/a"), 7, 1);
+    assert_eq!(bench.content("t-0/a"), Some(&b"0122456689"[..]));
+    bench.run(DiskOp::Truncate { id: id(), file, len: 5 }).expect("cut");
+    assert_eq!(bench.disk.tree().scars(&path("t-0/a")).len(), 1);
+    bench.disk.heal_scars(&path("t-0"));
+    assert_eq!(bench.content("t-0/a"), Some(&b"01234"[..]));
 }

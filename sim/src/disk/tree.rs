@@ -12,6 +12,7 @@
 
 use std::collections::BTreeMap;
 
+use super::flaw::Scar;
 use bytes::Bytes;
 use dohle_core::disk::{DirEntry, FilePath, Stamp};
 use dohle_wire::id::Timestamp;
@@ -40,6 +41,7 @@ pub(super) struct File {
     pub(super) live: Vec<u8>,
     pub(super) durable: Vec<u8>,
     pub(super) pending: Vec<Change>,
+    pub(super) scars: Vec<Scar>,
     pub(super) path: Option<FilePath>,
     pub(super) modified: Timestamp,
     /// How often it was changed.
@@ -61,6 +63,7 @@ impl File {
 
     fn cut(&mut self, len: u64) {
         self.changes += 1;
+        self.cut_scars(len);
         self.live.truncate(len as usize);
         self.durable.truncate(len as usize);
         self.pending.retain_mut(|change| {
@@ -192,6 +195,12 @@ impl Tree {
         self.unlink(path);
     }
 
+    /// Removes a file, durably.
+    pub(super) fn take_away(&mut self, path: &FilePath) {
+        self.unlink(path);
+        self.commit(path);
+    }
+
     /// Renames a file or folder, durably.
     pub fn rename(&mut self, from: &FilePath, to: &FilePath) {
         if !self.live.contains_key(from) {
@@ -256,8 +265,12 @@ impl Tree {
     /// The content that a loss of power now would leave for sure.
     #[must_use]
     pub fn durable_content(&self, path: &FilePath) -> Option<&[u8]> {
+        self.durable_file(path).map(|file| &file.durable[..])
+    }
+
+    pub(super) fn durable_file(&self, path: &FilePath) -> Option<&File> {
         match self.durable.get(path) {
-            Some(Entry::File(inode)) => self.files.get(inode).map(|file| &file.durable[..]),
+            Some(Entry::File(inode)) => self.files.get(inode),
             Some(Entry::Dir) | None => None,
         }
     }
@@ -304,14 +317,6 @@ impl Tree {
             modified: file.map_or(Timestamp(0), |file| file.modified),
             stamp,
         }
-    }
-
-    /// A byte of a file decays.
-    pub(super) fn decay(&mut self, path: &FilePath, at: usize, mask: u8) {
-        let file = self.find(path).and_then(|inode| self.files.get_mut(&inode));
-        let file = file.unwrap_or_else(|| panic!("{} is not there", path.path));
-        file.live[at] ^= mask;
-        file.durable[at] ^= mask;
     }
 
     /// Everything inside a folder, files and folders, the deepest last.

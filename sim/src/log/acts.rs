@@ -48,6 +48,7 @@ impl LogWorld {
         {
             self.disk.sicken(sickness);
         }
+        self.strike_flaws();
         // Where nothing is synced, no sync fails.
         if self.acts.is_multiple_of(500) {
             self.disk.worsen();
@@ -88,6 +89,7 @@ impl LogWorld {
             mix.cuts,
             mix.empties,
             mix.starts,
+            mix.searches,
         ];
         let mut at = self.draw("act", weights.iter().sum());
         let which = weights.iter().position(|weight| match at.checked_sub(*weight) {
@@ -114,11 +116,15 @@ impl LogWorld {
                 self.move_start();
                 Ok(())
             }
+            Some(8) => {
+                self.begin_search();
+                Ok(())
+            }
             _ => self.append(),
         }
     }
 
-    fn flush(&mut self) {
+    pub(super) fn flush(&mut self) {
         let mut fx = Fx::new();
         if let Phase::Serving(log) = &mut self.phase {
             log.flush(&mut fx);

@@ -85,6 +85,7 @@ impl LogWorld {
                 builder.producer(id, epoch, Sequence(-1)).transactional().control()
             }
         };
+        self.aborts = matches!(author, Author::Marker(.., false));
         // Clocks of producers disagree.
         let wall = self.now().wall.0 + self.draw("time-error", 40) as i64 - 20;
         if let Author::Marker(_, _, commit) = author {
@@ -171,7 +172,7 @@ impl LogWorld {
             false => Ok(()),
         };
         self.inside("L1", found)?;
-        self.model.append(header);
+        self.model.append(header, self.aborts);
         Ok(())
     }
 }

@@ -97,6 +97,11 @@ impl BlackBox {
         self.start = start;
     }
 
+    /// What lies past `end` was damaged, and the log says so.
+    pub(super) fn damaged(&mut self, end: i64) {
+        self.ends(end);
+    }
+
     /// After a crash the log says that it ends at `end`. If `lossy`, its end may be gone.
     pub(super) fn opened(&mut self, end: i64, lossy: bool) -> Result<(), String> {
         if lossy {

@@ -46,7 +46,12 @@ impl LogWorld {
                 self.model.note_bases(log);
                 let epochs = self.model.epochs(log, crashed).map_err(|text| ("L3", text));
                 let model = &mut self.model;
-                epochs.and_then(|()| model.producers(log, opened).map_err(|text| ("P4", text)))
+                let aborted = match self.unsure_aborted {
+                    true => Ok(()),
+                    false => model.aborted(log).map_err(|text| ("T3", text)),
+                };
+                let mut producers = || model.producers(log, opened).map_err(|text| ("P4", text));
+                epochs.and(aborted).and_then(|()| producers())
             }
             _ => Ok(()),
         };
@@ -87,9 +92,10 @@ fn scan(tree: &Tree, start: i64, durable: bool) -> Vec<Placed> {
             break;
         }
         let path = folder.join(&FileKind::Log.name(Offset(segment)));
-        let content = if durable { tree.durable_content(&path) } else { tree.content(&path) };
+        // What is wrong with the disk is not the log's claim.
+        let content = tree.sound_content(&path, durable).unwrap_or_default();
         let (mut position, mut reached) = (0, segment);
-        for batch in split_batches(Bytes::copy_from_slice(content.unwrap_or_default())) {
+        for batch in split_batches(Bytes::from(content)) {
             let sound = |batch: &RawBatch| batch.crc_ok() && batch.header.base_offset.0 >= reached;
             let Some(batch) = batch.ok().filter(sound) else { return found };
             found.push(Placed { header: batch.header, segment, position });
@@ -128,10 +134,10 @@ fn sides(tree: &Tree, log: &Log) -> Result<(), String> {
         let base = segment.base;
         let inside: Vec<&Placed> = batches.iter().filter(|b| b.segment == base.0).collect();
         let content = |kind: FileKind| {
-            let content = tree.content(&folder().join(&kind.name(base)));
+            let content = tree.sound_content(&folder().join(&kind.name(base)), false);
             content.ok_or_else(|| format!("segment {base} has no {kind:?}"))
         };
-        let offsets = parse_offsets(content(FileKind::Index)?, segment.size);
+        let offsets = parse_offsets(&content(FileKind::Index)?, segment.size);
         let offsets = offsets.ok_or_else(|| format!("the index of {base} is not one"))?;
         for entry in offsets {
             let at = base.plus(i64::from(entry.relative));
@@ -140,7 +146,7 @@ fn sides(tree: &Tree, log: &Log) -> Result<(), String> {
                 return Err(format!("the index of {base} has {at} at {}", entry.position));
             }
         }
-        times(base, content(FileKind::TimeIndex)?, &inside)?;
+        times(base, &content(FileKind::TimeIndex)?, &inside)?;
     }
     Ok(())
 }

@@ -19,6 +19,10 @@ impl LogWorld {
     }
 
     pub(super) fn cut_somewhere(&mut self) -> Result<(), Violation> {
+        // On a slow disk no search would ever come to its end.
+        if self.search.is_some() && self.draw("cut-searched", 8) > 0 {
+            return self.append();
+        }
         if self.role == Role::Leader {
             self.epoch += 1;
             self.role = Role::Follower;
@@ -36,6 +40,11 @@ impl LogWorld {
     }
 
     pub(super) fn empty_somewhere(&mut self) -> Result<(), Violation> {
+        // On a slow disk nothing would ever be acknowledged.
+        let fresh = self.acked <= self.model.start || self.search.is_some();
+        if fresh && self.draw("empty-fresh", 8) > 0 {
+            return self.append();
+        }
         self.epoch += 1;
         self.role = Role::Follower;
         let end = self.model.end();
@@ -63,6 +72,13 @@ impl LogWorld {
             }
         };
         self.kernel.note(|| "workload".to_owned(), || format!("cut {cut:?}"));
+        // What a truncation does by a header that is wrong nobody could tell.
+        if !self.wounds().is_empty() {
+            self.heal();
+        }
+        for (flaw, salt) in self.disk.spare() {
+            self.flaws.push_back((self.acts + 20, flaw, salt));
+        }
         self.generation += 1;
         self.reads.clear();
         let (generation, mut fx) = (self.generation, Fx::new());
@@ -76,6 +92,7 @@ impl LogWorld {
             Truncating::Done(log) => Some(log),
             Truncating::Working(truncation) => {
                 self.phase = Phase::Cutting(truncation);
+                self.drop_search();
                 None
             }
         };

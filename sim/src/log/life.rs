@@ -10,6 +10,7 @@ use dohle_core::log::recover::{Gaps, Recovered, Recovery, RecoveryPlan};
 use dohle_core::log::{Log, LogProgress};
 use dohle_wire::id::{LeaderEpoch, Offset};
 
+use super::damage::Told;
 use super::{DOWN_MAX, LogEvent, LogSwarm, LogWorld, Phase, Role, folder, topic_id};
 use crate::choice::{Choices, Stream};
 use crate::disk::{Ailment, Crash, Sickness};
@@ -28,10 +29,12 @@ pub(super) struct Saved {
 #[derive(Copy, Clone, Debug, Default)]
 pub(super) struct Expects {
     /// Everything below is still there.
-    floor: i64,
+    pub(super) floor: i64,
     /// What lies past that may be gone, although it was acknowledged.
     lossy: bool,
-    crashed: bool,
+    pub(super) crashed: bool,
+    /// What lies past the floor was damaged.
+    pub(super) damaged: bool,
 }
 
 /// Where that is written.
@@ -75,6 +78,7 @@ impl Saved {
 impl LogWorld {
     pub(super) fn boot(&mut self) {
         self.clock.start(self.kernel.time);
+        self.perhaps_compacted();
         self.files = dohle_core::disk::FileIds::of_unit(super::UNIT);
         self.phase = Phase::Reading;
         let id = self.meta_id();
@@ -112,6 +116,7 @@ impl LogWorld {
             return self.failed(&error.to_string());
         }
         let saved = self.saving.take();
+        self.saved_point = saved.map_or(self.saved_point, |saved| saved.recovery_point);
         self.tally.checkpoints += u64::from(saved.is_some());
         match (std::mem::replace(&mut self.phase, Phase::Down), &done.result) {
             (Phase::Reading, Ok(IoOk::Content(text))) => {
@@ -141,6 +146,7 @@ impl LogWorld {
 
     fn open(&mut self, saved: Saved) {
         self.generation += 1;
+        self.begin_opening(self.told(saved.recovery_point, saved.clean));
         let plan = RecoveryPlan {
             owner: 0,
             generation: self.generation,
@@ -156,6 +162,16 @@ impl LogWorld {
         let mut fx = Fx::new();
         self.phase = Phase::Opening(Box::new(Recovery::begin(plan, &mut fx)));
         self.submit(&mut fx);
+    }
+
+    /// What is wrong now may be found.
+    fn begin_opening(&mut self, told: Told) {
+        // An opening that was struck may have cut the log already.
+        let now = self.wounds();
+        let before = std::mem::replace(&mut self.before, now);
+        self.earlier.extend(before);
+        self.told = told;
+        self.misread = false;
     }
 
     /// An operation of the log has ended.
@@ -198,18 +214,47 @@ impl LogWorld {
             (Recovered::Working, _) => Ok(()),
             (Recovered::Failed(why) | Recovered::Full(why), _) => self.failed(&why),
             (Recovered::Done(log, _), true) => self.cut_done(log),
-            (Recovered::Done(log, _), false) => self.opened(log),
+            (Recovered::Done(log, note), false) => self.opened(log, note.as_ref()),
         }
     }
 
     fn on_progress(&mut self, progress: LogProgress) -> Result<(), Violation> {
         match progress {
             LogProgress::Nothing => Ok(()),
+            LogProgress::Full(error) if matches!(self.phase, Phase::Serving(_)) => {
+                self.on_full(&error.to_string())
+            }
             LogProgress::Failed(error) | LogProgress::Full(error) => {
                 self.failed(&error.to_string())
             }
             _ => self.acknowledge(),
         }
+    }
+
+    /// The disk is full: the process ends, or opens its log anew as a broker does. What was written
+    /// before is there.
+    fn on_full(&mut self, why: &str) -> Result<(), Violation> {
+        if self.draw("on-full", 2) == 0 {
+            return self.failed(why);
+        }
+        let phase = std::mem::replace(&mut self.phase, Phase::Down);
+        let Phase::Serving(log) = phase else { return Ok(()) };
+        self.kernel.note(|| "nemesis".to_owned(), || format!("full, opened anew: {why}"));
+        self.tally.disk_failures += 1;
+        self.tally.reopened += 1;
+        self.disk.forgive();
+        self.drop_search();
+        self.reads.clear();
+        let floor = self.model.floor(false);
+        self.expects = Expects { floor, lossy: false, crashed: true, damaged: false };
+        self.begin_opening(Told { recovery_point: log.recovery_point().0, clean: false });
+        self.reopening = true;
+        let plan = log.reopening();
+        self.generation = plan.generation;
+        let mut fx = Fx::new();
+        self.phase = Phase::Opening(Box::new(Recovery::begin(plan, &mut fx)));
+        self.submit(&mut fx);
+        Ok(())
     }
 
     /// What the log says is safe is promised from now on.
@@ -237,6 +282,9 @@ impl LogWorld {
     /// Something did not work. A disk that fails is a reason; nothing else is.
     pub(super) fn failed(&mut self, why: &str) -> Result<(), Violation> {
         let Some(ailment) = self.disk.failed() else {
+            if self.is_harmed() {
+                return self.refuse(why);
+            }
             return Err(Violation::new("L7", format!("without a failing disk: {why}")));
         };
         self.tally.disk_failures += 1;
@@ -259,7 +307,7 @@ impl LogWorld {
         Ok(())
     }
 
-    fn end(&mut self, crash: Crash, power: bool) -> Result<(), Violation> {
+    pub(super) fn end(&mut self, crash: Crash, power: bool) -> Result<(), Violation> {
         self.claims()?;
         // Several crashes before the log is open again take what each of them may take.
         let floor = self.model.floor(power).min(match self.expects.crashed {
@@ -267,7 +315,8 @@ impl LogWorld {
             false => i64::MAX,
         });
         let lossy = self.expects.lossy || (power && !self.swarm.fsync);
-        self.expects = Expects { floor, lossy, crashed: true };
+        let damaged = self.expects.damaged;
+        self.expects = Expects { floor, lossy, crashed: true, damaged };
         self.down(crash);
         Ok(())
     }
@@ -276,6 +325,8 @@ impl LogWorld {
         let wall = self.now().wall;
         self.disk.crash(crash, &mut self.kernel.choices, wall);
         self.phase = Phase::Down;
+        self.drop_search();
+        self.reopening = false;
         self.life += 1;
         self.reads.clear();
         self.saving = None;
@@ -317,14 +368,32 @@ impl LogWorld {
         self.kernel.note(|| "nemesis".to_owned(), || "stopped".to_owned());
         let end = log.end().0;
         (self.model.written, self.model.durable) = (end, end);
-        self.expects = Expects { floor: end, lossy: false, crashed: false };
+        self.expects = Expects { floor: end, ..Expects::default() };
         let off = self.kernel.choices.chance(Stream::Faults, "off-after-stop", 400_000);
         self.down(if off { Crash::Power } else { Crash::Kill });
     }
 
     /// The log is open.
-    fn opened(&mut self, log: Box<Log>) -> Result<(), Violation> {
-        let Expects { floor, lossy, crashed } = std::mem::take(&mut self.expects);
+    fn opened(&mut self, log: Box<Log>, note: Option<&String>) -> Result<(), Violation> {
+        let (end, unsure) = (log.end().0, self.may_be_fooled());
+        let known = unsure.then(|| (self.model.clone(), self.black_box.clone()));
+        match (self.check_opened(log, note), known) {
+            (Err(why), Some((model, black_box))) => {
+                (self.model, self.black_box) = (model, black_box);
+                self.phase = Phase::Down;
+                self.fooled(end, &why)
+            }
+            (Err(why), None) => Err(why),
+            (Ok(()), _) => self.go_on_serving(),
+        }
+    }
+
+    fn check_opened(&mut self, log: Box<Log>, note: Option<&String>) -> Result<(), Violation> {
+        let cut = self.weigh(&log, note)?;
+        let Expects { mut floor, lossy, mut damaged, .. } = self.expects;
+        if cut {
+            (floor, damaged) = (floor.min(log.end().0), true);
+        }
         self.tally.recoveries += 1;
         let (start, end) = (log.log_start().0, log.end().0);
         self.kernel.digest.word(end as u64);
@@ -334,6 +403,9 @@ impl LogWorld {
             self.black_box.empties(start);
         }
         self.black_box.reopens(start);
+        if damaged {
+            self.black_box.damaged(end);
+        }
         let told = self.black_box.opened(end, lossy);
         told.map_err(|text| Violation::new("lost", text))?;
         let found = self.model.recover(&log, floor);
@@ -349,13 +421,23 @@ impl LogWorld {
         self.derived(true, true)?;
         self.sides()?;
         self.acknowledge()?;
-        self.read_all()?;
-        match crashed && self.draw("leads", 3) == 0 {
-            true => self.follow()?,
-            false => self.lead(i32::from(crashed)),
+        self.read_all()
+    }
+
+    fn go_on_serving(&mut self) -> Result<(), Violation> {
+        let Expects { crashed, .. } = std::mem::take(&mut self.expects);
+        self.earlier.clear();
+        self.opened_harmed = !std::mem::take(&mut self.before).is_empty();
+        if !std::mem::take(&mut self.reopening) {
+            self.kernel.at(self.kernel.time, LogEvent::Act(self.life));
         }
-        self.kernel.at(self.kernel.time, LogEvent::Act(self.life));
-        Ok(())
+        match crashed && self.draw("leads", 3) == 0 {
+            true => self.follow(),
+            false => {
+                self.lead(i32::from(crashed));
+                Ok(())
+            }
+        }
     }
 
     /// The log has a leader here, of an epoch later by `later`.

@@ -3,7 +3,8 @@
 //! What a partition would do to its log is drawn from the seed: appends as leader and as follower,
 //! leader epochs, high watermarks, truncations, moves of the log start, reads and look-ups,
 //! checkpoints, clean stops. What befalls it too: kills and losses of power between any two disk
-//! operations, operations that fail, stall, or overtake each other.
+//! operations, operations that fail, stall, or overtake each other, and disks that are wrong without
+//! a word ([`damage`]).
 //!
 //! Two oracles watch. The [`model`] knows everything that was appended; whatever the log derives
 //! has to be a fold over it. The [`black_box`] knows only what was acknowledged and read.
@@ -16,9 +17,12 @@ mod append;
 mod black_box;
 mod checks;
 mod cut;
+mod damage;
+mod kafka;
 mod life;
 mod model;
 mod read;
+mod scrub;
 mod shape;
 
 use std::collections::{BTreeMap, VecDeque};
@@ -39,7 +43,7 @@ use self::read::Wish;
 pub use self::shape::{LogSwarm, Mix};
 use crate::choice::{Choices, Stream};
 use crate::clock::{Clock, MS, SEC, US};
-use crate::disk::{Sickness, SimDisk};
+use crate::disk::{Scar, Sickness, SimDisk};
 use crate::fault::{Fault, Nemesis};
 use crate::kernel::Kernel;
 use crate::oracle::Violation;
@@ -101,6 +105,21 @@ struct Tally {
     disk_failures: u64,
     struck_opening: u64,
     struck_cutting: u64,
+    /// Openings and truncations that were refused for damage, and those that were cut for it.
+    refused: u64,
+    damage_cut: u64,
+    fooled: u64,
+    /// Reads that could not be served, and those whose checksum was wrong.
+    unread: u64,
+    bad_crc: u64,
+    /// Segments that were searched for damage, sums made, and damage told.
+    searched: u64,
+    sealed: u64,
+    damage_told: u64,
+    /// Logs that were opened anew on a full disk.
+    reopened: u64,
+    /// Compactions of Kafka's that were not finished.
+    compacted: u64,
 }
 
 /// The world of this scenario.
@@ -128,6 +147,26 @@ pub struct LogWorld {
     nemesis: Nemesis,
     faults: VecDeque<(u64, Fault)>,
     sicknesses: VecDeque<(u64, Sickness)>,
+    flaws: VecDeque<damage::Planned>,
+    /// What was read of the log in this life was wrong.
+    misread: bool,
+    /// What the opening under way goes by, and what was wrong when it began.
+    told: damage::Told,
+    before: Vec<damage::Wound>,
+    /// What was when openings began that came to no end.
+    earlier: Vec<damage::Wound>,
+    /// Something was wrong with the records when the log was opened.
+    opened_harmed: bool,
+    /// Where the latest checkpoint says that the log was durable.
+    saved_point: i64,
+    /// The marker that was built last aborts.
+    aborts: bool,
+    /// A file of aborted transactions decayed: which were aborted is not known any more.
+    unsure_aborted: bool,
+    reopening: bool,
+    search: Option<scrub::Search>,
+    /// What was wrong already when sums were made.
+    sealed_scars: Vec<(FilePath, Scar)>,
     tally: Tally,
     reads: BTreeMap<i64, Wish>,
     tokens: i64,
@@ -158,6 +197,7 @@ impl LogWorld {
     pub fn new(mut choices: Choices, swarm: LogSwarm, mutants: Mutants, blind: bool) -> Self {
         let faults = Nemesis::plan(&mut choices, &swarm.faults, swarm.acts);
         let sicknesses = life::sicknesses(&mut choices, &swarm);
+        let flaws = damage::plan(&mut choices, &swarm);
         let mut world = Self {
             kernel: Kernel::new(choices),
             disk: SimDisk::new(swarm.disk),
@@ -179,6 +219,18 @@ impl LogWorld {
             nemesis: Nemesis::default(),
             faults: faults.into(),
             sicknesses,
+            flaws: flaws.into(),
+            misread: false,
+            told: damage::Told::default(),
+            before: Vec::new(),
+            earlier: Vec::new(),
+            opened_harmed: false,
+            saved_point: 0,
+            aborts: false,
+            unsure_aborted: false,
+            reopening: false,
+            search: None,
+            sealed_scars: Vec::new(),
             tally: Tally::default(),
             reads: BTreeMap::new(),
             tokens: 0,
@@ -219,7 +271,10 @@ impl LogWorld {
         }
         self.nemesis.stop();
         (self.faults, self.sicknesses) = (VecDeque::new(), VecDeque::new());
+        self.flaws = VecDeque::new();
         self.disk.heal();
+        self.disk.disarm();
+        self.heal();
         self.settle("to come to rest")?;
         self.flush_all()?;
         self.stop();
@@ -303,6 +358,12 @@ impl LogWorld {
         }
         let now = self.now();
         let Some((done, told)) = self.disk.effect(ticket, now.wall) else { return Ok(()) };
+        if self.disk.take_misread() {
+            match self.reads.get_mut(&done.id.end).filter(|_| done.id.what == What::Locate) {
+                Some(wish) => wish.lenient = true,
+                None => self.misread = true,
+            }
+        }
         if told <= self.kernel.time {
             return self.on_done(done);
         }
@@ -315,6 +376,7 @@ impl LogWorld {
         match done.id.what {
             What::Meta => self.on_saved(&done),
             What::Locate => self.on_located(&done),
+            What::Scrub => self.on_searched(done),
             _ => self.on_log(done),
         }
     }
@@ -369,7 +431,23 @@ impl LogWorld {
             ("disk_failures", (wanted(swarm.failing_disk, 1), tally.disk_failures)),
             ("struck_opening", (0, tally.struck_opening)),
             ("struck_cutting", (0, tally.struck_cutting)),
+            ("refused", (0, tally.refused)),
+            ("damage_cut", (0, tally.damage_cut)),
+            ("fooled", (0, tally.fooled)),
+            ("unread", (0, tally.unread)),
+            ("bad_crc", (0, tally.bad_crc)),
+            (
+                "searched",
+                (wanted(swarm.mix.searches > 0 && swarm.segment_bytes <= 2_000, 1), tally.searched),
+            ),
+            ("sealed", (0, tally.sealed)),
+            ("damage_told", (0, tally.damage_told)),
+            ("reopened", (0, tally.reopened)),
+            ("compacted", (0, tally.compacted)),
         ]);
+        for flaw in swarm.flaws.iter().copied() {
+            counts.insert(flaw.name(), (1, self.disk.flaws().happened[flaw as usize]));
+        }
         for fault in swarm.faults.iter().copied() {
             counts.insert(fault.name(), (2, self.nemesis.happened[fault as usize]));
         }

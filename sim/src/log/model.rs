@@ -28,6 +28,10 @@ pub(super) struct Model {
     pub(super) start_floor: i64,
     /// Epochs and where they began.
     epochs: Vec<(i32, i64)>,
+    /// Those that an empty log forgot; records that were deleted may come back with a crash.
+    forgotten: Vec<(i32, i64)>,
+    /// Markers that abort.
+    aborts: BTreeSet<i64>,
     /// What survives the end of the process.
     pub(super) written: i64,
     /// What survives a loss of power.
@@ -45,7 +49,11 @@ impl Model {
         last.max(self.start)
     }
 
-    pub(super) fn append(&mut self, header: BatchHeader) {
+    /// A batch is in the log; `aborts` if it is a marker that does.
+    pub(super) fn append(&mut self, header: BatchHeader, aborts: bool) {
+        if aborts {
+            self.aborts.insert(header.base_offset.0);
+        }
         self.begin_epoch(header.partition_leader_epoch.0, header.base_offset.0);
         self.batches.push(header);
     }
@@ -78,6 +86,7 @@ impl Model {
     pub(super) fn cut_end(&mut self, end: i64) {
         self.batches.retain(|header| header.next_offset().0 <= end);
         self.epochs.retain(|(_, start)| *start < end);
+        self.aborts.retain(|marker| *marker < end);
         (self.written, self.durable) = (self.written.min(end), self.durable.min(end));
     }
 
@@ -120,6 +129,13 @@ impl Model {
         let boundary = end == start || self.batches.iter().any(|b| b.next_offset().0 == end);
         if !boundary {
             return Err(format!("ends at {end}, in the middle of a batch"));
+        }
+        if start < self.start {
+            let first = self.epochs.first().map_or(i32::MAX, |(epoch, _)| *epoch);
+            let mut back = std::mem::take(&mut self.forgotten);
+            back.retain(|(epoch, _)| *epoch < first);
+            back.append(&mut self.epochs);
+            self.epochs = back;
         }
         // Records that are not there may be skipped, and the next time not.
         self.start_floor = start.min(self.start);
@@ -178,22 +194,26 @@ impl Model {
         let (a, b) = (self.written_in(&expected, end), self.written_in(&held, end));
         // An empty log may know which epoch was the last.
         let exact = !crashed && start < end;
-        if a != b || (exact && held != expected) {
+        if a != b || (exact && !alike(&held, &expected)) {
             return Err(format!("epochs {cached:?}, expected {expected:?}"));
         }
-        if start == end {
-            self.epochs = held;
-        } else if crashed {
-            self.epochs.retain(|(_, at)| *at < end);
-            for (epoch, at) in &mut self.epochs {
-                let found = held.iter().find(|(other, from)| other == epoch && *from > start);
-                *at = found.map_or(*at, |(_, from)| *from);
-            }
-            for (epoch, at) in held.into_iter().filter(|(_, at)| *at >= end) {
-                self.begin_epoch(epoch, at);
-            }
+        if start == end || crashed {
+            self.adopt_epochs(held);
         }
         Ok(())
+    }
+
+    /// The log may have forgotten epochs in which nothing was written. A crash may take its start
+    /// back, and then those count that came before.
+    fn adopt_epochs(&mut self, mut held: Vec<(i32, i64)>) {
+        if let Some((epoch, at)) = held.first_mut() {
+            let known = self.epochs.iter().find(|(known, _)| known == epoch);
+            *at = known.map_or(*at, |(_, from)| (*at).min(*from));
+            self.epochs.retain(|(known, _)| known < epoch);
+            self.epochs.append(&mut held);
+        } else {
+            self.forgotten = std::mem::take(&mut self.epochs);
+        }
     }
 
     /// Epochs and the first batch at or past where each began: between the two there is nothing.
@@ -230,6 +250,37 @@ impl Model {
         Ok(())
     }
 
+    /// T3: which transactions were aborted is a fold over the log. Those that began before the log
+    /// start need not be known, nor what lay below it of the others.
+    pub(super) fn aborted(&self, log: &Log) -> Result<(), String> {
+        let mut open: BTreeMap<i64, i64> = BTreeMap::new();
+        let mut all: BTreeMap<i64, (i64, i64)> = BTreeMap::new();
+        for header in &self.batches {
+            let (producer, base) = (header.producer_id.0, header.base_offset.0);
+            if header.is_control() {
+                let first = open.remove(&producer).filter(|_| self.aborts.contains(&base));
+                all.extend(first.map(|first| (base, (producer, first))));
+            } else if header.is_transactional() {
+                open.entry(producer).or_insert(base);
+            }
+        }
+        let held: BTreeMap<i64, (i64, i64)> =
+            log.aborted().iter().map(|a| (a.marker.0, (a.producer.0, a.first.0))).collect();
+        let missing = all.iter().find(|(marker, (_, first))| {
+            *first >= self.start && held.get(marker) != all.get(marker)
+        });
+        let wrong = held.iter().find(|(marker, (producer, first))| {
+            all.get(marker).is_none_or(|(other, from)| other != producer || from > first)
+        });
+        match missing.or(wrong) {
+            None => Ok(()),
+            Some((marker, found)) => {
+                let (held, expected) = (held.get(marker), all.get(marker));
+                Err(format!("{found:?} by {marker}: {held:?}, expected {expected:?}"))
+            }
+        }
+    }
+
     fn fold(&self, from: i64) -> BTreeMap<i64, Known> {
         let mut table = BTreeMap::new();
         for header in self.batches.iter().filter(|header| header.base_offset.0 >= from) {
@@ -251,6 +302,12 @@ impl Model {
 fn from_start(epochs: &[(i32, i64)], start: i64) -> Vec<(i32, i64)> {
     let first = epochs.iter().rposition(|(_, at)| *at <= start).unwrap_or(0);
     epochs[first..].iter().map(|(epoch, at)| (*epoch, start.max(*at))).collect()
+}
+
+/// Whether epochs are the same. An empty log may have forgotten when its first one began.
+fn alike(held: &[(i32, i64)], expected: &[(i32, i64)]) -> bool {
+    let first = |epochs: &[(i32, i64)]| epochs.first().map(|(epoch, _)| *epoch);
+    first(held) == first(expected) && held.get(1..) == expected.get(1..)
 }
 
 /// What is known of batches with a record at or past `start`.

@@ -2,16 +2,18 @@
 //! one that the disk looks up first.
 
 use bytes::Bytes;
-use dohle_core::disk::{DiskOp, IoDone, IoId, IoOk, What};
+use dohle_core::disk::{DiskOp, FileId, IoDone, IoError, IoId, IoOk, What};
 use dohle_core::fx::Fx;
 use dohle_core::log::locate::{LocatePlan, Located};
 use dohle_core::log::tail::Span;
 use dohle_core::log::{Log, Reading};
+use dohle_wire::codec::Hole;
 use dohle_wire::id::{Offset, Timestamp};
 use dohle_wire::record::{BatchHeader, split_batches};
 
 use super::black_box::identity;
 use super::{LogWorld, Phase};
+use crate::disk::Flaw;
 use crate::oracle::Violation;
 
 /// A look-up under way.
@@ -23,6 +25,8 @@ pub(super) struct Wish {
     generation: u32,
     /// Where the log started when it was made.
     start: i64,
+    /// What is found may be wrong: a read was, or a segment is on the way.
+    pub(super) lenient: bool,
 }
 
 #[derive(Copy, Clone, Debug)]
@@ -52,7 +56,7 @@ impl LogWorld {
             Reading::Empty => self.nothing(from, upper),
             Reading::At(span) => self.on_span(from, upper, &span),
             Reading::Locate(plan) => {
-                self.ask(plan, Want::Offset(from), upper);
+                self.ask(plan, Want::Offset(from), upper, false);
                 Ok(())
             }
         }
@@ -70,9 +74,11 @@ impl LogWorld {
         let plan = log.read_time(Timestamp(time), Offset(upper));
         self.tally.times += 1;
         let found = self.young_enough(log, time, plan.as_ref());
-        self.inside("L6", found)?;
+        if !self.opened_harmed {
+            self.inside("L6", found)?;
+        }
         if let Some(plan) = plan {
-            self.ask(plan, Want::Time(time), upper);
+            self.ask(plan, Want::Time(time), upper, false);
         }
         Ok(())
     }
@@ -94,12 +100,13 @@ impl LogWorld {
         }
     }
 
-    fn ask(&mut self, plan: LocatePlan, want: Want, upper: i64) {
+    fn ask(&mut self, plan: LocatePlan, want: Want, upper: i64, lenient: bool) {
         self.tokens += 1;
         let (token, generation) = (self.tokens, self.generation);
         let id = IoId { owner: 0, generation, what: What::Locate, end: token };
         let start = self.model.start;
-        self.reads.insert(token, Wish { plan: plan.clone(), want, upper, generation, start });
+        let wish = Wish { plan: plan.clone(), want, upper, generation, start, lenient };
+        self.reads.insert(token, wish);
         let mut fx = Fx::new();
         fx.push(DiskOp::Locate { id, plan });
         self.submit(&mut fx);
@@ -113,22 +120,31 @@ impl LogWorld {
         if !same {
             return Ok(());
         }
+        let harmed = !self.disk.scars(wish.plan.file).is_empty();
+        let lenient = wish.lenient || (harmed && !self.only_lost(wish.plan.file));
         let found = match &done.result {
             Ok(IoOk::Located(found)) => found,
+            Err(IoError::Damaged(_)) if harmed || lenient => {
+                self.tally.unread += 1;
+                return Ok(());
+            }
             other => return Err(Violation::new("R14", format!("a look-up ends with {other:?}"))),
         };
         match (wish.want, found) {
+            (Want::Offset(_), Some(_)) if lenient => Ok(()),
             (Want::Offset(from), Some(found)) => {
                 let span = Span::located(&wish.plan, found);
                 self.on_span(from, wish.upper, &span)
             }
             (Want::Offset(from), None) => match log.read_further(&wish.plan, Offset(wish.upper)) {
                 Some(plan) => {
-                    self.ask(plan, wish.want, wish.upper);
+                    self.ask(plan, wish.want, wish.upper, lenient);
                     Ok(())
                 }
+                None if lenient => Ok(()),
                 None => self.nothing(from, wish.upper),
             },
+            (Want::Time(_), _) if lenient || harmed => Ok(()),
             (Want::Time(time), found) => {
                 let found = self.timed(&wish, time, found.as_ref());
                 self.inside("L6", found)
@@ -176,6 +192,10 @@ impl LogWorld {
     /// Reads up to `most` bytes of a place and checks them. One past the last offset there.
     fn fetch(&mut self, from: i64, upper: i64, span: &Span, most: u32) -> Result<i64, Violation> {
         let hole = span.hole(most);
+        if !self.disk.scars(span.file).is_empty() {
+            self.fetch_harmed(&hole);
+            return Ok(upper);
+        }
         // A sync has failed, and the log has not heard of it yet.
         if self.disk.failed().is_some() {
             return Ok(upper);
@@ -202,6 +222,18 @@ impl LogWorld {
         Ok(next)
     }
 
+    /// Whether nothing else is wrong with a file than that something never got there: then no batch
+    /// can be taken for another.
+    fn only_lost(&self, file: FileId) -> bool {
+        self.disk.scars(file).iter().all(|scar| scar.flaw == Flaw::LostWrite)
+    }
+
+    /// A client finds by checksums what is wrong.
+    fn fetch_harmed(&mut self, hole: &Hole) {
+        let bytes = self.disk.hole(hole).unwrap_or_default();
+        self.tally.bad_crc += u64::from(batches(&bytes).is_err());
+    }
+
     /// These are the model's batches from `from` on.
     fn same(&mut self, from: i64, headers: &[BatchHeader]) -> Result<(), String> {
         let expected = self.model.batches.iter().skip_while(|h| h.next_offset().0 <= from);
@@ -225,7 +257,12 @@ impl LogWorld {
         let mut from = self.model.start;
         while from < upper {
             let Phase::Serving(log) = &self.phase else { return Ok(()) };
-            let Some(span) = look_up(log, &mut self.disk, from, upper)? else {
+            let found = look_up(log, &mut self.disk, from, upper);
+            // Whoever reads past damage reads what nobody vouches for.
+            if self.disk.take_misread() || !self.wounds().is_empty() {
+                return Ok(());
+            }
+            let Some(span) = found? else {
                 return self.nothing(from, upper);
             };
             from = self.fetch(from, upper, &span, 1 << 20)?;

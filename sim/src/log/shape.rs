@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::choice::{Choices, Stream};
 use crate::clock::{MS, US};
-use crate::disk::DiskSpeed;
+use crate::disk::{DiskSpeed, Flaw};
 use crate::fault::Fault;
 
 /// How often the workload does what, relative to appends.
@@ -27,6 +27,8 @@ pub struct Mix {
     pub empties: u64,
     /// Moves of the log start.
     pub starts: u64,
+    /// Closed segments that are searched for damage.
+    pub searches: u64,
 }
 
 /// One run's configuration.
@@ -60,6 +62,10 @@ pub struct LogSwarm {
     pub faults: Vec<Fault>,
     /// Operations of the disk that fail.
     pub failing_disk: bool,
+    /// Apache Kafka has the log now and then, and does not finish its compaction.
+    pub compactions: bool,
+    /// How the disk is wrong without a word.
+    pub flaws: Vec<Flaw>,
     /// The disk.
     pub disk: DiskSpeed,
 }
@@ -83,6 +89,8 @@ impl LogSwarm {
             pause: pick(choices, "pause", &[10 * US, 60 * US, 300 * US]),
             faults: faults(choices),
             failing_disk: chance(choices, "failing-disk", 45),
+            compactions: chance(choices, "compactions", 25),
+            flaws: flaws(choices),
             disk: DiskSpeed {
                 inline: chance(choices, "disk-inline", 25),
                 cached: pick(choices, "disk-cached", &[2 * US, 20 * US, 100 * US]),
@@ -100,6 +108,7 @@ impl LogSwarm {
             segment_ms: self.segment_ms.unwrap_or(i64::MAX),
             index_bytes: self.index_bytes,
             index_interval: self.index_interval,
+            gaps: self.gaps,
             flush_messages: if self.fsync { 1 } else { i64::MAX },
             flush_ms: self.flush_ms.unwrap_or(i64::MAX),
             preallocate: self.index_interval == 0,
@@ -125,7 +134,16 @@ fn mix(choices: &mut Choices) -> Mix {
         cuts: pick(choices, "cuts", &[0, 2, 4, 8]),
         empties: pick(choices, "empties", &[0, 0, 2]),
         starts: pick(choices, "starts", &[0, 2, 4]),
+        searches: pick(choices, "searches", &[0, 3, 10]),
     }
+}
+
+/// Half of the disks are right.
+fn flaws(choices: &mut Choices) -> Vec<Flaw> {
+    if !chance(choices, "flawed-disk", 50) {
+        return Vec::new();
+    }
+    Flaw::ALL.into_iter().filter(|flaw| chance(choices, flaw.name(), 35)).collect()
 }
 
 fn faults(choices: &mut Choices) -> Vec<Fault> {

@@ -59,8 +59,8 @@ mod tests {
             }
             world.heal();
             let path = sealed(&world).expect("it was there");
-            let last = world.nodes[0].disk.tree().content(&path).expect("there").len() - 1;
-            world.nodes[0].disk.decay(&path, last, 1);
+            let last = world.nodes[0].disk.tree().content(&path).expect("there").len() as u64 - 1;
+            world.nodes[0].disk.rot(&path, last, 1);
             let limit = world.kernel.time + 30 * SEC;
             match world.run(limit, |_| false) {
                 Err(Halt::Violation(violation)) if violation.oracle == "false-alarm" => found += 1,

@@ -26,6 +26,7 @@ fn settings() -> LogSettings {
         flush_messages: i64::MAX,
         flush_ms: i64::MAX,
         preallocate: false,
+        gaps: true,
         mutants: Mutants::default(),
     }
 }

@@ -36,7 +36,9 @@ impl Recovery {
         let base = left.pop().expect("the file of a segment was asked for");
         let next = self.files.segments.range(base.plus(1)..).next();
         let next = next.map_or(Offset(i64::MAX), |(next, _)| *next);
+        let ignored = self.plan.settings.mutants.has(Mutant::AbortedFileIgnored);
         match txn::parse(&file.unwrap_or_default(), base, next) {
+            None if ignored => {}
             Some(entries) => self.aborted.extend(entries),
             None => {
                 self.files.untold = Some(base);
@@ -49,7 +51,9 @@ impl Recovery {
     /// Takes a batch of the segment at `base` into the state of the producers.
     pub(super) fn note(&mut self, base: Offset, batch: &RawBatch) {
         let aborted = txn::note(&batch.header, &batch.bytes, &mut self.producers);
-        self.aborted.extend(aborted.filter(|_| base >= self.files.told_from(&self.plan)));
+        let learns = !self.plan.settings.mutants.has(Mutant::AbortedNotReplayed);
+        let told = base >= self.files.told_from(&self.plan);
+        self.aborted.extend(aborted.filter(|_| told && learns));
     }
 
     /// Closed segments whose records told it have files that say the same, or none. That of the

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::*;
+use crate::log::offset_file;
 
 /// The files of one segment.
 #[derive(Copy, Clone, Debug, Default)]
@@ -123,11 +124,9 @@ impl Files {
 }
 
 /// The offset that the file `name` holds. It is written as a whole, so there is nothing to guess.
-pub(super) fn parse_offset(text: &[u8], name: &str) -> Result<Offset, String> {
-    let number = std::str::from_utf8(text).ok().and_then(|text| text.trim().parse().ok());
-    number
-        .filter(|start| *start >= 0)
-        .map(Offset)
+pub(super) fn parse_offset(text: &[u8], name: &str, mutants: Mutants) -> Result<Offset, String> {
+    let believed = mutants.has(Mutant::StartBelieved).then(|| text.split(|b| *b == b'\n').next());
+    offset_file::parse(believed.flatten().unwrap_or(text))
         .ok_or_else(|| format!("{name} holds {:?}, not an offset", String::from_utf8_lossy(text)))
 }
 

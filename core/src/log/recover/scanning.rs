@@ -1,10 +1,17 @@
 //! The scan of a recovery: reading segments, cutting what is torn, rebuilding what follows.
 
+use std::ops::Range;
+
 use dohle_wire::record::RawBatch;
 
 use super::*;
 use crate::log::index::OffsetEntry;
+use crate::log::offset_file;
+use crate::log::store::START;
 use crate::log::tail::{Tail, TailBatch};
+
+/// So many gaps are looked at twice.
+const GAPS_DOUBTED_MAX: u32 = 8;
 
 impl Recovery {
     pub(super) fn scan_segment<E: From<DiskOp>>(
@@ -13,9 +20,20 @@ impl Recovery {
         position: u64,
         fx: &mut Fx<E>,
     ) -> Result<(), String> {
-        let segment = &self.segments[at];
-        let verify = !self.plan.clean && !self.plan.settings.mutants.has(Mutant::NoTornTailCheck);
-        let scan = Scan::new(position, segment.size, segment.base, verify);
+        self.scan_from(at, position..self.segments[at].size, fx)
+    }
+
+    fn scan_from<E: From<DiskOp>>(
+        &mut self,
+        at: usize,
+        range: Range<u64>,
+        fx: &mut Fx<E>,
+    ) -> Result<(), String> {
+        let (segment, mutants) = (&self.segments[at], self.plan.settings.mutants);
+        let verify = !self.plan.clean && !mutants.has(Mutant::NoTornTailCheck);
+        let known = if range.start > 0 { self.end } else { segment.base };
+        let scan = Scan::new(range.start, range.end, known.max(segment.base), verify)
+            .ordered(!mutants.has(Mutant::OffsetsNotChecked));
         self.go_on(at, scan, fx)
     }
 
@@ -39,17 +57,35 @@ impl Recovery {
         loop {
             match scan.advance() {
                 Scanned::Batch(batch, position) if self.is_astray(at, &batch.header, position) => {
-                    return self.on_damaged(at, position, "an index leads astray", fx);
+                    return self.on_damaged(at, position..scan.end(), "an index leads astray", fx);
+                }
+                Scanned::Batch(_, position) if self.is_misplaced(at, position) => {
+                    return self.cut(at, position, "a batch that belongs further back", fx);
+                }
+                Scanned::Batch(batch, position)
+                    if self.is_doubtful(at, &batch.header, position) =>
+                {
+                    self.gaps_doubted += 1;
+                    return self.read_again(at, position..scan.end(), fx);
+                }
+                Scanned::Batch(batch, position) if self.leaves_out(at, &batch.header) => {
+                    let why = format!("records up to {} are missing", batch.header.base_offset);
+                    return self.cut(at, position, &why, fx);
                 }
                 Scanned::Batch(batch, position) => self.take(at, &batch, position),
                 Scanned::Need { position, len } => {
                     let file = self.segments[at].file;
                     self.step = Step::Scan { at, scan };
-                    self.ask(fx, |id| DiskOp::Read { id, file, position, len });
+                    self.read(file, position, len, fx);
                     return Ok(());
                 }
-                Scanned::Damaged { position, why } => {
-                    return self.on_damaged(at, position, &why, fx);
+                Scanned::Damaged { position, behind: Some(_), .. }
+                    if self.is_behind_a_gap(at, position) =>
+                {
+                    return self.begin_without_misplaced(at, fx);
+                }
+                Scanned::Damaged { position, why, .. } => {
+                    return self.on_damaged(at, position..scan.end(), &why, fx);
                 }
                 Scanned::End => return self.on_segment_end(at, scan.next_offset(), fx),
             }
@@ -60,17 +96,80 @@ impl Recovery {
     fn on_damaged<E: From<DiskOp>>(
         &mut self,
         at: usize,
-        position: u64,
+        range: Range<u64>,
         why: &str,
         fx: &mut Fx<E>,
     ) -> Result<(), String> {
+        let position = range.start;
         let segment = &mut self.segments[at];
         let led = segment.indexes.offsets.last().is_some_and(|e| u64::from(e.position) == position);
         if self.plan.clean && led {
             segment.forget_indexes();
             return self.scan_segment(at, 0, fx);
         }
+        let hasty = self.plan.settings.mutants.has(Mutant::DamageCutOnSight);
+        if self.doubted != Some((at, position)) && !hasty {
+            return self.read_again(at, range, fx);
+        }
         self.cut(at, position, why, fx)
+    }
+
+    /// Whether there is a gap before a batch that nothing is known to have left.
+    fn is_gap(&self, at: usize, header: &BatchHeader) -> bool {
+        let begins = self.end.max(self.segments[at].base);
+        let gap = header.base_offset > begins && header.base_offset > self.compacted();
+        gap && !self.plan.clean
+    }
+
+    /// A gap is worth a second look, a few times: where it comes often, it is what compaction left.
+    fn is_doubtful(&self, at: usize, header: &BatchHeader, position: u64) -> bool {
+        let looks = self.gaps_doubted < GAPS_DOUBTED_MAX || !self.plan.settings.gaps;
+        self.is_gap(at, header) && looks && self.doubted != Some((at, position))
+    }
+
+    /// Records are missing where compaction leaves nothing out: what follows lies where it does not
+    /// belong.
+    fn leaves_out(&self, at: usize, header: &BatchHeader) -> bool {
+        let settings = &self.plan.settings;
+        self.is_gap(at, header) && !settings.gaps && !settings.mutants.has(Mutant::GapBelieved)
+    }
+
+    /// The batch before the one at `position`, which is read for the second time, came after a gap.
+    /// Then it is the one that does not belong there.
+    fn is_behind_a_gap(&self, at: usize, position: u64) -> bool {
+        let kept = self.plan.settings.mutants.has(Mutant::MisplacedBatchKept);
+        let gapped =
+            self.gapped.is_some_and(|(segment, _, upto)| (segment, upto) == (at, position));
+        gapped && self.doubted == Some((at, position)) && !self.plan.clean && !kept
+    }
+
+    /// Begins anew, to end before that batch. Nothing was changed yet.
+    fn begin_without_misplaced<E: From<DiskOp>>(
+        &mut self,
+        at: usize,
+        fx: &mut Fx<E>,
+    ) -> Result<(), String> {
+        let found = self.gapped.map(|(_, position, _)| (self.segments[at].base, position));
+        for segment in &self.segments {
+            fx.push(E::from(DiskOp::Close { file: segment.file }));
+        }
+        *self = Self { misplaced: found, ..Self::begin(*self.asked.clone(), fx) };
+        Ok(())
+    }
+
+    fn is_misplaced(&self, at: usize, position: u64) -> bool {
+        self.misplaced == Some((self.segments[at].base, position))
+    }
+
+    /// Nothing is cut off for bytes that came wrong once.
+    fn read_again<E: From<DiskOp>>(
+        &mut self,
+        at: usize,
+        range: Range<u64>,
+        fx: &mut Fx<E>,
+    ) -> Result<(), String> {
+        self.doubted = Some((at, range.start));
+        self.scan_from(at, range, fx)
     }
 
     /// Whether the index entry that led here is about another batch.
@@ -85,6 +184,9 @@ impl Recovery {
     fn take(&mut self, at: usize, batch: &RawBatch, position: u64) {
         let header = &batch.header;
         let len = header.total_len() as u64;
+        if header.base_offset > self.end.max(self.segments[at].base) {
+            self.gapped = Some((at, position, position + len));
+        }
         let segment = &mut self.segments[at];
         segment.note(header, position, len, self.plan.settings.index_interval);
         self.tail.push(TailBatch {
@@ -128,6 +230,10 @@ impl Recovery {
             return self.on_log_end(fx);
         };
         let size = self.segments[at].size;
+        let gapped = self.gapped.is_some_and(|(segment, _, upto)| (segment, upto) == (at, size));
+        if next.base < self.end && gapped && !self.plan.clean {
+            return self.begin_without_misplaced(at, fx);
+        }
         if next.base < self.end {
             let why = format!("the segment {} lies in what comes before it", next.base);
             return self.cut(at, size, &why, fx);
@@ -210,7 +316,8 @@ impl Recovery {
         let refuse_deleted = self.plan.settings.mutants.has(Mutant::DeletedHasToBeSound);
         let kept = if refuse_deleted { self.end } else { self.end.max(start) };
         let promised = self.plan.recovery_point.max(self.plan.durable);
-        if self.plan.clean || kept < promised {
+        let refuses = !self.plan.settings.mutants.has(Mutant::DamageCutAnywhere);
+        if self.plan.clean || (kept < promised && refuses) {
             return Err(format!(
                 "damaged at offset {} (segment {}, position {position}): {why}. This is not the \
                  torn end of a crash; nothing was changed",
@@ -258,6 +365,8 @@ impl Recovery {
         if what == EPOCHS {
             self.epochs_saved = None;
             self.epochs_starved = true;
+        } else if what == START {
+            self.says_start = false;
         } else if let Ok(at) = self.segments.binary_search_by_key(&what, |segment| segment.base.0) {
             self.segments[at].unsealed = 1;
             self.segments[at].starved = true;
@@ -277,6 +386,12 @@ impl Recovery {
         self.step = Step::Seal;
         if self.end < self.plan.log_start.unwrap_or(Offset(0)) {
             self.start_over(fx);
+        }
+        if self.start_anew {
+            // Records that come from here on must not be behind a gap when the epochs are lost.
+            let path = self.plan.folder.join(LOG_START);
+            let data = offset_file::encode(self.plan.log_start.unwrap_or(Offset(0)));
+            self.ask_about(START, fx, |id| DiskOp::Put { id, path, data, durable: true });
         }
         self.put_indexes(fx);
         self.put_aborted(fx);

@@ -39,7 +39,8 @@ impl Recovery {
             names.iter().filter_map(kept)
         };
         let incomplete = ending(CLEANED).map(|(_, base, _)| base).min();
-        if let Some(incomplete) = incomplete {
+        let hasty = self.plan.settings.mutants.has(Mutant::SwapNotComplete);
+        if let Some(incomplete) = incomplete.filter(|_| !hasty) {
             return self.drop_swaps(names, incomplete, fx);
         }
         let names: Vec<_> = ending(SWAP).map(|(kind, base, _)| kind.name(base)).collect();
@@ -54,7 +55,7 @@ impl Recovery {
     }
 
     /// What is not complete goes, and the next look finds the rest.
-    fn drop_swaps<E: From<DiskOp>>(
+    pub(super) fn drop_swaps<E: From<DiskOp>>(
         &mut self,
         names: &[DirEntry],
         incomplete: Offset,
@@ -89,10 +90,10 @@ impl Recovery {
                 Scanned::Need { position, len } => {
                     let file = swap.file;
                     self.step = Step::Swap(swap);
-                    self.ask(fx, |id| DiskOp::Read { id, file, position, len });
+                    self.read(file, position, len, fx);
                     return Ok(());
                 }
-                Scanned::Damaged { position, why } => {
+                Scanned::Damaged { position, why, .. } => {
                     return Err(format!(
                         "a segment that Apache Kafka compacted is damaged at position {position}: \
                          {why}. Nothing was changed"

@@ -61,7 +61,7 @@ impl Recovery {
         let (file, position) = (self.segments[at].file, found.position);
         self.step = Step::Probed { probe, at };
         let len = u32::try_from(BATCH_HEADER_LEN).unwrap_or(u32::MAX);
-        self.ask(fx, |id| DiskOp::Read { id, file, position, len });
+        self.read(file, position, len, fx);
         Ok(())
     }
 
@@ -220,7 +220,7 @@ impl Recovery {
                 Scanned::Need { position, len } => {
                     let file = anew.file;
                     self.step = Step::Rebuild { at, anew, scan };
-                    self.ask(fx, |id| DiskOp::Read { id, file, position, len });
+                    self.read(file, position, len, fx);
                     return Ok(());
                 }
                 // It may be this that does not fit: then the index is as good as it can be.

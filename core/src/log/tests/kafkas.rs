@@ -78,13 +78,24 @@ fn a_start_that_kafka_moved_is_the_start() {
     }
 }
 
+/// Epochs tell of a start that Kafka moved; should they be lost, the folder itself has to tell.
+#[test]
+fn a_start_that_was_moved_is_written_down() {
+    let mut world = segments_of_two(10);
+    world.put_text("leader-epoch-checkpoint", "0\n1\n3 5\n");
+    assert_eq!(world.found(None, Some(5)), (5, 10));
+    assert_eq!(world.disk.files[&FilePath::new(0, KEPT)], offset_file::encode(Offset(5)));
+    world.remove("leader-epoch-checkpoint");
+    assert_eq!(world.found(None, None), (5, 10));
+}
+
 #[test]
 fn a_folder_that_kafka_made_says_where_it_starts_once_it_is_written_to() {
     let mut world = segments_of_two(4);
     world.remove("log-start");
     assert_eq!(world.found(None, Some(1)), (1, 4));
     world.append(9, None, 1);
-    assert_eq!(world.disk.files[&FilePath::new(0, KEPT)], b"1\n");
+    assert_eq!(world.disk.files[&FilePath::new(0, KEPT)], offset_file::encode(Offset(1)));
 }
 
 /// Segments 0, 2 and 4 were compacted into one with the records 0 and 3, under the name `ending`;

@@ -15,7 +15,7 @@ impl World {
     }
 
     fn open(&mut self) -> Result<(), String> {
-        let plan = plan(&self.settings, false, self.checkpoint, None);
+        let plan = plan(&self.settings, self.clean, self.checkpoint, None);
         self.log = recover(&mut self.disk, &mut self.files, plan)?;
         Ok(())
     }
@@ -91,4 +91,115 @@ fn the_log_contradicts_an_epoch_that_nobody_wrote_in() {
     world.disk.kill();
     world.open().expect("it opens");
     assert_eq!(world.log.epochs().encode(), "0\n1\n3 0\n");
+}
+
+/// All of it is closed with indexes, and half of it is below the recovery point.
+fn half_durable() -> World {
+    let mut world = filled();
+    world.flush();
+    world.take_checkpoint();
+    for n in 30..60 {
+        world.append(n, None, 2);
+    }
+    world
+}
+
+#[test]
+fn a_read_that_brings_little_is_not_the_end_of_a_file() {
+    for clean in [false, true] {
+        for piece in [1, 60, 100] {
+            let mut world = half_durable();
+            world.disk.piece = Some(piece);
+            if clean {
+                world.close();
+            }
+            world.disk.kill();
+            world.open().unwrap_or_else(|why| panic!("in pieces of {piece}: {why}"));
+            world.disk.piece = None;
+            world.check();
+            assert_eq!(world.log.end(), Offset(120), "in pieces of {piece}");
+        }
+    }
+}
+
+#[test]
+fn a_segment_that_is_shorter_than_its_folder_says_is_not_cut() {
+    let mut world = half_durable();
+    let names = world.disk.names();
+    world.disk.piece = Some(0);
+    world.disk.kill();
+    let why = world.open().expect_err("no record can be read");
+    assert!(why.contains("shorter than its folder says"), "{why}");
+    world.disk.piece = None;
+    world.open().expect("nothing was changed");
+    assert_eq!((world.log.end(), world.disk.names()), (Offset(120), names));
+}
+
+#[test]
+fn nothing_is_cut_for_bytes_that_came_wrong_once() {
+    let world = half_durable();
+    let mut misread = 0;
+    for before in 0..20 {
+        // In a batch: its offset, its length, its checksum, what that covers.
+        for at in [7, 11, 18, 25, 70, 400] {
+            let mut world =
+                World { disk: world.disk.clone(), log: world.log.clone(), ..half_durable() };
+            world.disk.misread = Some((before, at));
+            world.disk.kill();
+            world
+                .open()
+                .unwrap_or_else(|why| panic!("byte {at} of the read after {before}: {why}"));
+            misread += u32::from(world.disk.misread.take().is_none());
+            world.check();
+            assert_eq!(world.log.end(), Offset(120), "byte {at} of the read after {before}");
+        }
+    }
+    assert!(misread > 30, "{misread} reads were wrong");
+}
+
+#[test]
+fn an_epoch_is_written_down_though_the_folder_does_not_say_whose_it_is() {
+    let mut world = filled();
+    let (mut fx, path) = (Fx::new(), FilePath::new(0, "t-0/partition.metadata"));
+    assert!(world.disk.files.remove(&path).is_some());
+    world.kill();
+    world.log.begin_epoch(LeaderEpoch(7), &mut fx);
+    world.run(&mut fx);
+    assert!(world.bytes_of(LEADER_EPOCHS).ends_with(b"7 60\n"));
+}
+
+/// The last batch lies where an earlier one should. (All are of one length.)
+fn misplaced(durable: bool, gaps: bool) -> (World, Result<(), String>) {
+    let mut world = World::new(LogSettings { gaps, ..settings() });
+    for n in 0..9 {
+        world.append(n, None, 1);
+    }
+    if durable {
+        world.flush();
+        world.take_checkpoint();
+    }
+    let content = world.bytes_of(&FileKind::Log.name(Offset(0)));
+    let len = content.len() / 9;
+    let last = content[8 * len..].to_vec();
+    content[4 * len..5 * len].copy_from_slice(&last);
+    content[8 * len..].fill(0);
+    world.disk.kill();
+    let opened = world.open();
+    (world, opened)
+}
+
+#[test]
+fn a_batch_at_a_wrong_place_ends_the_log_before_it() {
+    for gaps in [false, true] {
+        let (world, opened) = misplaced(false, gaps);
+        opened.expect("nothing of it was durable");
+        assert_eq!(world.log.end(), Offset(4));
+        let (mut world, opened) = misplaced(true, gaps);
+        let why = opened.expect_err("it was durable up to there");
+        assert!(
+            why.contains("damaged at offset 4") && why.contains("nothing was changed"),
+            "{why}"
+        );
+        assert_eq!(world.bytes_of(&FileKind::Log.name(Offset(0))).len() % 9, 0);
+    }
 }

@@ -137,7 +137,8 @@ fn a_log_moves_with_all_that_is_known_of_it() {
     assert!(world.folders(0).is_empty() && name(&world.folders(1)), "{:?}", world.disk.names());
     let new = world.shard.partitions().next().unwrap().log();
     assert_eq!((new.log_start(), new.epochs().entries()), (Offset(7), old.epochs().entries()));
-    let segments = |log: &crate::log::Log| log.segments().iter().map(|s| s.base).collect::<Vec<_>>();
+    let segments =
+        |log: &crate::log::Log| log.segments().iter().map(|s| s.base).collect::<Vec<_>>();
     assert_eq!((segments(&old).len(), segments(new)), (9, vec![]));
     for offset in 7..21 {
         let base = offset / 2 * 2;
