@@ -232,7 +232,9 @@ impl Pair {
         }
         epochs.cut_start(log.log_start());
         assert_eq!(log.producers(), &producers, "P4");
-        assert_eq!(log.epochs(), &epochs, "L3");
+        // A log that holds nothing may have forgotten who wrote what it held.
+        let forgot = log.log_start() == log.end() && log.epochs().entries().is_empty();
+        assert!(forgot || *log.epochs() == epochs, "L3: {:?}, not {epochs:?}", log.epochs());
         self.check_reads();
         self.check_times();
     }
