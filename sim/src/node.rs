@@ -13,7 +13,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 use dohle_core::config::broker::BrokerConfig;
 use dohle_core::control::{self, Control, ControlSettings, FreshIds};
-use dohle_core::disk::{DiskOp, FilePath, IoDone};
+use dohle_core::disk::{DiskOp, FilePath, IoDone, What};
 use dohle_core::fx::Fx;
 use dohle_core::group::place::OFFSETS_TOPIC;
 use dohle_core::image::Image;
@@ -82,6 +82,8 @@ pub enum NodeEffect {
     Close(SessionId, CloseReason),
     /// A coordinator writes.
     Coordinates(Bytes),
+    /// Records could not be written: what is behind the end of their log was never there.
+    GivenUp,
     /// Clients may connect.
     Ready,
     /// The process ended of itself.
@@ -331,6 +333,9 @@ impl Node {
     fn on_disk(&mut self, kernel: &mut Kernel, unit: UnitId, ticket: u64) {
         let now = self.now(kernel);
         if let Some((done, told)) = self.disk.effect(ticket, now.wall) {
+            if done.result.is_err() && done.id.what == What::Append {
+                self.effects.push(NodeEffect::GivenUp);
+            }
             let event = NodeEvent::Letter(unit, Letter::Io(done));
             kernel.at(told, Event::Node(self.index, self.life, event));
         }

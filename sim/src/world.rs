@@ -270,6 +270,7 @@ impl World {
                     self.oracles.tap.hang_up(ConnId(session.0));
                 }
                 NodeEffect::Coordinates(bytes) => self.oracles.owners.on_written(bytes)?,
+                NodeEffect::GivenUp => self.oracles.owners.restart(),
                 NodeEffect::Ready => self.on_ready(node)?,
                 NodeEffect::Stopped => self.on_stopped(node)?,
                 NodeEffect::Fatal(why) => return Err(Violation::new("fatal", why)),

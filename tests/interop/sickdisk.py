@@ -4,6 +4,7 @@ import argparse
 import fcntl
 import logging
 import os
+import signal
 import struct
 import subprocess
 import sys
@@ -66,8 +67,11 @@ def dies(run):
 
 
 def read_only(run):
-    """The file system finds an error in itself, and takes no more writes."""
+    """The file system finds an error in itself, and takes no more writes. No sync is under way: ext4 says yes to some that are."""
+    os.kill(run.server.process.pid, signal.SIGSTOP)
+    time.sleep(0.3)
     Path(f"/sys/fs/ext4/{run.disk.device()}/trigger_fs_error").write_text("1")
+    os.kill(run.server.process.pid, signal.SIGCONT)
 
 
 def vanishes(run):
@@ -140,7 +144,7 @@ class Run:
 
     def read(self, when, writers):
         """Everything that these writers were acknowledged by now can be read."""
-        acked = {key: offset for writer in writers for key, offset in writer.acked.items()}
+        acked = {key: offset for writer in writers for key, offset in dict(writer.acked).items()}
         read = kill9.read_all(self.bootstrap, [partition for writer in writers for partition in writer.partitions], self.logger)
         history = kill9.history_of(writers, self.options.seed, read)
         history.acked = acked

@@ -2,7 +2,8 @@
 //!
 //! Records are looked at in the order in which they are written. At any time a partition has one
 //! owner in a group, and in each epoch of members only one (G1); to own is to have it assigned or
-//! still to have to give it up. What an earlier process wrote, and may have lost, is forgotten.
+//! still to have to give it up. What an earlier process wrote, and may have lost, is forgotten, and
+//! so is all when a write found no space: part of it was never there.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -40,7 +41,7 @@ pub struct Owners {
 }
 
 impl Owners {
-    /// Another process writes from now on.
+    /// Another process writes from now on, or what was written is not there.
     pub fn restart(&mut self) {
         self.groups.clear();
     }
