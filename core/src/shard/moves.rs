@@ -294,10 +294,10 @@ impl Shard {
 
     /// Has every move do what it can do now.
     pub(super) fn drive_moves(&mut self, now: Now, fx: &mut Fx<Effect>) {
+        self.moves.wake = None;
         if self.moves.held.is_empty() || self.stopping != Stopping::No || !self.announced {
             return;
         }
-        self.moves.wake = None;
         let active: Vec<u32> = self.moves.held.keys().copied().take(ACTIVE).collect();
         for owner in active {
             self.drive_move(now, owner, fx);

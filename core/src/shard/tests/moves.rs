@@ -296,3 +296,15 @@ fn a_crash_at_any_moment_leaves_one_whole_log() {
     }
     assert!(resumed > 20, "{resumed}");
 }
+
+#[test]
+fn a_move_that_is_called_off_wants_nothing_more() {
+    let mut world = World::filled(SMALL);
+    assert_eq!(world.alter_dir(1, 1, 1), Ok(()));
+    world.wait_ms(1001);
+    let waits = world.shard.moves.deadline();
+    assert!(waits.is_some_and(|(at, _)| at > Instant(world.mono)), "it is to be tried again");
+    assert_eq!(world.alter_dir(2, 1, 0), Ok(()));
+    world.wait_ms(5000);
+    assert_eq!(world.shard.moves.deadline(), None, "or ticks would follow one another");
+}
