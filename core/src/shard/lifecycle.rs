@@ -105,7 +105,9 @@ impl Shard {
     ) {
         let mut files = self.files.clone();
         let Some(Slot::Opening(opening)) = self.slots.get_mut(slot) else { return };
-        if let (What::Side, Some(_), Err(error)) = (done.id.what, &opening.leaves, &done.result) {
+        // What the log asked for where it was before is none of this: it has another generation.
+        let renames = done.id.generation == 0 && done.id.what == What::Side;
+        if let (true, Some(_), Err(error)) = (renames, &opening.leaves, &done.result) {
             let (dir, why) = (opening.recovery.folder().dir, error.to_string());
             self.carry_out(now, inner, fx);
             return self.on_dir_failed(now, dir, &why, fx);

@@ -191,10 +191,10 @@ impl SimDisk {
     fn assert_only_put(&self, op: &DiskOp) {
         let DiskOp::Put { path, .. } = op else { return };
         // A log that was given up may have left one: they take effect in their order.
-        let generation = op.id().map(|id| id.generation);
+        let whose = |op: &DiskOp| op.id().map(|id| (id.owner, id.generation));
         let same = |other: &Pending| {
             let put = matches!(&other.op, DiskOp::Put { path: p, .. } if p == path);
-            put && other.op.id().map(|id| id.generation) == generation
+            put && whose(&other.op) == whose(op)
         };
         assert!(!self.pending.values().any(same), "two Puts of {} under way", path.path);
     }
