@@ -1,5 +1,6 @@
 //! One module for each subcommand: arguments, and what is done with them.
 
+mod bar;
 pub(crate) mod bench;
 mod client;
 mod cluster;

@@ -189,12 +189,7 @@ impl Shard {
             let found = self.slots.iter().find_map(|(at, slot)| Some((at, named(slot)?)));
             // It belongs to another shard, or its log cannot be opened now.
             let Some((slot, (id, here, settings))) = found else { continue };
-            let last = folders.pop().filter(|folder| {
-                folder.dir != here || {
-                    folders.push(folder.clone());
-                    false
-                }
-            });
+            let last = folders.pop_if(|folder| folder.dir != here);
             for path in folders {
                 let id = IoId { owner: self.fresh_slot(), generation: 0, what: What::Side, end: 0 };
                 fx.push(Effect::Disk(DiskOp::Remove { id, path }));

@@ -149,7 +149,11 @@ impl SimDisk {
     }
 
     fn open(&mut self, file: FileId, path: &FilePath) {
-        let opened = Opened { path: path.clone(), inode: self.tree.find(path), closed: false };
+        // What is about to be removed is not what is meant.
+        let doomed = |pending: &Pending| matches!(&pending.op, DiskOp::Remove { path: gone, .. } if tree::is_within(path, gone));
+        let there = !self.pending.values().any(doomed);
+        let inode = self.tree.find(path).filter(|_| there);
+        let opened = Opened { path: path.clone(), inode, closed: false };
         assert!(self.files.insert(file, opened).is_none(), "file id {file:?} used twice");
     }
 

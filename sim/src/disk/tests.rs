@@ -233,6 +233,24 @@ fn a_closed_file_must_not_be_asked_for() {
 }
 
 #[test]
+fn a_file_that_is_about_to_be_removed_is_not_the_one_that_is_opened() {
+    let mut bench = Bench::new(1);
+    let old = bench.open("t-0/a.log");
+    bench.write(old, 0, "old");
+    let (ticket, due) =
+        bench.submit(DiskOp::Remove { id: id(), path: path("t-0") }).expect("completes");
+    let new = bench.open("t-0/a.log");
+    let data = vec![Bytes::from_static(b"new")];
+    let write = DiskOp::Write { id: id(), file: new, position: 0, data };
+    let (write, later) = bench.submit(write).expect("completes");
+    assert!(due <= later, "in the order emitted");
+    for ticket in [ticket, write] {
+        bench.disk.effect(ticket, Timestamp(0)).expect("not lost").0.result.expect("done");
+    }
+    assert_eq!(bench.content("t-0/a.log"), Some(&b"new"[..]));
+}
+
+#[test]
 fn an_operation_that_fails_does_so_once_and_may_have_done_a_part() {
     let (mut parts, mut lost) = (std::collections::BTreeSet::new(), 0);
     for salt in 0..20 {

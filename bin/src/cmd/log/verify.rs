@@ -1,15 +1,16 @@
 //! `dohle log verify`: says what is damaged, and where.
 
-use std::io::{self, BufWriter, IsTerminal, Write};
+use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use dohle_codec::NativeCodecs;
 use dohle_core::verify::{Facts, Finding, Survey, Tally};
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use indicatif::ProgressBar;
 use serde_json::json;
 
 use super::disk::{Disk, Kind, Target, Unreadable, target};
+use crate::cmd::bar::bar;
 
 #[derive(clap::Args, Debug)]
 pub(super) struct VerifyArgs {
@@ -115,16 +116,8 @@ pub(super) fn survey(
 
 /// A bar over all bytes, where a person sees it.
 pub(super) fn progress(targets: &[Target]) -> ProgressBar {
-    let bar = ProgressBar::new(targets.iter().map(|target| target.bytes).sum());
-    if !io::stderr().is_terminal() {
-        bar.set_draw_target(ProgressDrawTarget::hidden());
-        return bar;
-    }
-    let template = "{wide_bar} {bytes}/{total_bytes}, {bytes_per_sec}, {eta} left";
-    if let Ok(style) = ProgressStyle::with_template(template) {
-        bar.set_style(style);
-    }
-    bar
+    let bytes = targets.iter().map(|target| target.bytes).sum();
+    bar(bytes, "{wide_bar} {bytes}/{total_bytes}, {bytes_per_sec}, {eta} left")
 }
 
 fn line(target: &Target, finding: &Finding, as_json: bool) -> String {

@@ -1,6 +1,5 @@
 //! `dohle sim hunt`: many seeds, on several threads.
 
-use std::io::IsTerminal;
 use std::ops::RangeInclusive;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -11,10 +10,11 @@ use std::time::Instant;
 
 use dohle_sim::run::{Outcome, Plan, run as play};
 use dohle_sim::scenario::Scenario;
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use indicatif::ProgressBar;
 use serde_json::Value;
 
 use super::{ScenarioName, VIOLATION, file, summary};
+use crate::cmd::bar::bar;
 
 #[derive(clap::Args, Debug)]
 pub(super) struct HuntArgs {
@@ -91,16 +91,7 @@ pub(super) fn hunt(args: &HuntArgs) -> Result<ExitCode, String> {
 }
 
 fn progress(count: u64) -> ProgressBar {
-    let bar = ProgressBar::new(count);
-    if !std::io::stderr().is_terminal() {
-        bar.set_draw_target(ProgressDrawTarget::hidden());
-        return bar;
-    }
-    let template = "{wide_bar} {pos}/{len} seeds, {per_sec}, {eta} left {msg}";
-    if let Ok(style) = ProgressStyle::with_template(template) {
-        bar.set_style(style);
-    }
-    bar
+    bar(count, "{wide_bar} {pos}/{len} seeds, {per_sec}, {eta} left {msg}")
 }
 
 struct Hunt<'a> {

@@ -1,6 +1,5 @@
 //! `dohle sim shrink`: a failing run made smaller.
 
-use std::io::IsTerminal;
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
@@ -8,10 +7,11 @@ use std::time::{Duration, Instant};
 use clap::ArgGroup;
 use dohle_sim::run::Plan;
 use dohle_sim::shrink::{Progress, Shrunk, shrink as fewer};
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use indicatif::ProgressBar;
 use serde_json::json;
 
 use super::{ScenarioName, Span, file};
+use crate::cmd::bar::bar;
 
 #[derive(clap::Args, Debug)]
 #[command(group = ArgGroup::new("what").required(true).args(["file", "seed"]))]
@@ -61,16 +61,7 @@ pub(super) fn shrink(args: &ShrinkArgs) -> Result<ExitCode, String> {
 }
 
 fn progress(attempts: u64) -> ProgressBar {
-    let bar = ProgressBar::new(attempts);
-    if !std::io::stderr().is_terminal() {
-        bar.set_draw_target(ProgressDrawTarget::hidden());
-        return bar;
-    }
-    let template = "{wide_bar} {pos}/{len} attempts, {elapsed}, {msg}";
-    if let Ok(style) = ProgressStyle::with_template(template) {
-        bar.set_style(style);
-    }
-    bar
+    bar(attempts, "{wide_bar} {pos}/{len} attempts, {elapsed}, {msg}")
 }
 
 fn describe(progress: &Progress) -> String {

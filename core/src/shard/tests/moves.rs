@@ -308,3 +308,21 @@ fn a_move_that_is_called_off_wants_nothing_more() {
     world.wait_ms(5000);
     assert_eq!(world.shard.moves.deadline(), None, "or ticks would follow one another");
 }
+
+#[test]
+fn an_error_in_the_folder_that_was_left_is_not_blamed_on_the_new_one() {
+    let mut met = 0;
+    for at in 0..400 {
+        let mut world = World::with_batches(4, SYNCED);
+        world.crash_after = Some(at);
+        run(&mut world);
+        let found = world.shard.slots.iter().find(|(_, slot)| matches!(slot, Slot::Opening(_)));
+        let Some((owner, _)) = found else { continue };
+        met += 1;
+        let id = IoId { owner, generation: 1, what: What::Side, end: -1 };
+        let result = Err(crate::disk::IoError::Failed("the old disk".to_owned()));
+        world.step(Input::Io(IoDone { id, result }));
+        assert!(world.shard.failed_dirs.is_empty(), "at {at}: {:?}", world.notes);
+    }
+    assert!(met > 0, "it was being opened in its new place");
+}
