@@ -122,11 +122,13 @@ pub enum Mutant {
     FutureNotSealed,
     /// Records are appended to a log that its copy is about to replace (breaks L7).
     WritesDuringSwap,
+    /// Whoever coordinates groups on a log that moves begins anew (breaks G10).
+    CoordinatorEndsInMove,
 }
 
 impl Mutant {
     /// Every planted bug there is.
-    pub const ALL: [Self; 52] = [
+    pub const ALL: [Self; 53] = [
         Self::NoTornTailCheck,
         Self::NoSequenceCheck,
         Self::AckBeforeCompletion,
@@ -179,6 +181,7 @@ impl Mutant {
         Self::CurrentRemovedFirst,
         Self::FutureNotSealed,
         Self::WritesDuringSwap,
+        Self::CoordinatorEndsInMove,
     ];
 
     /// The bug of that name.
@@ -243,6 +246,7 @@ impl Mutant {
             Self::CurrentRemovedFirst => "current-removed-first",
             Self::FutureNotSealed => "future-not-sealed",
             Self::WritesDuringSwap => "writes-during-swap",
+            Self::CoordinatorEndsInMove => "coordinator-ends-in-move",
         }
     }
 }

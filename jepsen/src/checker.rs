@@ -6,7 +6,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::groups::Group;
+use crate::groups::{Group, GroupAction};
 use crate::op::{Action, End, Key, Op, Polled};
 
 /// Something that no broker may do.
@@ -196,6 +196,14 @@ pub enum Anomaly {
         /// The instance.
         instance: String,
     },
+    /// A group waits for a member for longer than it may.
+    #[error("overstays: process {process} still is in {group}, which waits for it in vain")]
+    Overstays {
+        /// The group.
+        group: String,
+        /// The process that is the member.
+        process: u64,
+    },
     /// A group that was deleted is there, and nobody made it anew.
     #[error("undeleted: {group} was deleted and is back")]
     Undeleted {
@@ -251,6 +259,7 @@ pub struct Report {
 pub struct Checker {
     keys: BTreeMap<Key, Partition>,
     groups: BTreeMap<String, Group>,
+    hindered: bool,
     report: Report,
     sends: u64,
 }
@@ -321,13 +330,18 @@ impl Checker {
                 let partition = self.partition(key);
                 partition.start = partition.start.max(*before);
             }
+            Action::Hindered(hindered) => {
+                self.hindered = *hindered;
+                self.groups.values_mut().for_each(Group::excuse);
+            }
+            Action::Group { action: GroupAction::Stalls { .. }, .. } if self.hindered => {}
             Action::Group { group: name, action } => {
                 if !self.groups.contains_key(name) {
                     self.groups.insert(name.clone(), Group::new(name));
                 }
                 let group = self.groups.get_mut(name).expect("just inserted");
                 let Report { anomalies, counts } = &mut self.report;
-                group.observe(op.process, action, counts, anomalies);
+                group.observe((op.process, op.time), action, counts, anomalies);
             }
         }
     }

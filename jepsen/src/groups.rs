@@ -69,6 +69,12 @@ pub enum GroupAction {
     Fetched(Vec<(Key, Option<i64>)>),
     /// The coordinator said that the process is a member as before.
     Alive,
+    /// The process will not do what its group waits for (sync, give partitions up) though it says
+    /// that it is there.
+    Stalls {
+        /// How long the group waits for that, in milliseconds.
+        limit_ms: u64,
+    },
     /// The process was told to join again. Where generations may begin anew it is not certain to be
     /// a member until it has: one that takes long is out without hearing of it.
     Rejoins,
@@ -106,6 +112,8 @@ pub(crate) struct Group {
     within: BTreeMap<u64, Within>,
     /// In which epoch partitions were given to those who have them, as far as it is told.
     terms: BTreeMap<Key, i32>,
+    /// The processes that do not do what the group waits for.
+    stalls: BTreeMap<u64, Stall>,
     /// Counts what was observed.
     clock: u64,
     /// Its coordinator assigns.
@@ -126,6 +134,20 @@ struct Within {
     /// What is wrong unless the process turns out to be out.
     suspicion: Option<Anomaly>,
 }
+
+/// A process that does not do what its group waits for.
+#[derive(Copy, Clone, Debug)]
+struct Stall {
+    /// It should be out by then, in nanoseconds.
+    until: u64,
+    /// It asked later than that.
+    late: bool,
+    /// How often it was told all the same that it is a member.
+    told: u32,
+}
+
+/// How much later than its limits say a group may act, in nanoseconds.
+const SLACK: u64 = 1_000_000_000;
 
 /// A generation that was complete.
 #[derive(Clone, Debug, Default)]
@@ -184,14 +206,15 @@ impl Group {
     /// Takes in what happened next.
     pub(crate) fn observe(
         &mut self,
-        process: u64,
+        (process, time): (u64, u64),
         action: &GroupAction,
         counts: &mut Counts,
         found: &mut Vec<Anomaly>,
     ) {
         self.clock += 1;
         match action {
-            GroupAction::Asked => self.on_asked(process),
+            GroupAction::Asked => self.on_asked(process, time),
+            GroupAction::Stalls { limit_ms } => self.on_stalls(process, time, *limit_ms),
             GroupAction::Joined { generation, member, id, members } => {
                 self.deleted = false;
                 found.extend(self.on_member(process, id));
@@ -228,9 +251,15 @@ impl Group {
                 let offsets = offsets.iter();
                 found.extend(offsets.filter_map(|(key, at)| self.on_fetched(process, key, *at)));
             }
-            GroupAction::Alive => found.extend(self.on_alive(process)),
+            GroupAction::Alive => {
+                found.extend(self.overstays(process));
+                found.extend(self.on_alive(process));
+            }
             GroupAction::Rejoins if !self.restarts => {}
-            GroupAction::Rejoins | GroupAction::Out => _ = self.within.remove(&process),
+            GroupAction::Rejoins | GroupAction::Out => {
+                self.within.remove(&process);
+                self.stalls.remove(&process);
+            }
             GroupAction::Expires => self.expires = true,
             GroupAction::Restarts => self.restarts = true,
             GroupAction::Deleted => {
@@ -245,8 +274,28 @@ impl Group {
         }
     }
 
+    /// The group waits once for the process, and perhaps once more for it to join again.
+    fn on_stalls(&mut self, process: u64, time: u64, limit_ms: u64) {
+        let until = time + 2 * limit_ms * 1_000_000 + SLACK;
+        self.stalls.insert(process, Stall { until, late: false, told: 0 });
+    }
+
+    /// What has a time limit may take longer.
+    pub(crate) fn excuse(&mut self) {
+        self.stalls.clear();
+    }
+
+    /// A process is told that it is a member; a group waits for nobody for ever (G10).
+    fn overstays(&mut self, process: u64) -> Option<Anomaly> {
+        let stall = self.stalls.get_mut(&process).filter(|stall| stall.late)?;
+        stall.told += 1;
+        // The first may have been under way when the coordinator came to itself again.
+        (stall.told == 2).then(|| Anomaly::Overstays { group: self.name.clone(), process })
+    }
+
     /// A process is told which member it is: nobody else ever was (G7).
     fn on_member(&mut self, process: u64, member: &str) -> Option<Anomaly> {
+        self.stalls.remove(&process);
         let first = *self.told.entry(member.to_owned()).or_insert(process);
         let within = self.within.get(&process).filter(|within| within.member == member);
         if within.is_none() {
@@ -284,7 +333,10 @@ impl Group {
         self.generations.last_key_value().map_or(-1, |(generation, _)| *generation)
     }
 
-    fn on_asked(&mut self, process: u64) {
+    fn on_asked(&mut self, process: u64, time: u64) {
+        if let Some(stall) = self.stalls.get_mut(&process) {
+            stall.late = time > stall.until;
+        }
         let floors = self.keys.iter();
         let floors = floors
             .filter_map(|(key, commits)| Some((key.clone(), (commits.floor?, commits.known_at))));

@@ -79,6 +79,8 @@ pub enum Action {
         /// The first offset that is still there.
         before: i64,
     },
+    /// The cluster may put off what has a time limit, from now on or until now: its disk is full.
+    Hindered(bool),
     /// Something about a consumer group.
     Group {
         /// Its name.

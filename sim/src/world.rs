@@ -205,7 +205,7 @@ impl World {
             Event::Overdue(node, life, what) => self.on_overdue(node, life, what),
             Event::Space(node) => {
                 self.nodes[node].disk.limit(None);
-                Ok(())
+                self.hinder(false)
             }
             Event::Repair(node) => self.on_repair(node),
             Event::Look => self.on_look(),
@@ -348,12 +348,19 @@ impl World {
                 self.nodes[node].disk.limit(Some(room));
                 self.kernel.after(length, Event::Space(node));
                 self.nemeses[node].count(fault);
+                self.hinder(true)?;
             }
             Fault::Sick if self.nodes[node].is_ready() => self.sicken(node),
             Fault::Full | Fault::Sick => self.kernel.after(SEC, Event::Fault(node, fault)),
             Fault::Move => return self.move_replica(node),
         }
         Ok(())
+    }
+
+    /// Tells the history whether a node may put off what has a time limit.
+    fn hinder(&mut self, hindered: bool) -> Result<(), Violation> {
+        let action = Action::Hindered(hindered);
+        self.oracles.observe(&Op { process: 0, time: self.kernel.time, action })
     }
 
     /// Moves a replica, and another one in a while.

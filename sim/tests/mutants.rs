@@ -99,6 +99,7 @@ found! {
     a_log_that_leaves_before_its_copy_is_in_place: CurrentRemovedFirst,
     a_copy_that_is_not_durable: FutureNotSealed,
     records_behind_the_copy: WritesDuringSwap,
+    a_coordinator_that_begins_anew: CoordinatorEndsInMove,
 }
 
 mod from_outside {

@@ -114,6 +114,7 @@ impl Shard {
         let Some(Slot::Opening(opening)) = self.slots.remove(slot) else { return };
         let dir = opening.recovery.folder().dir;
         self.slots.insert(slot, Slot::Starved(opening));
+        self.end_ledger(slot, ErrorCode::NotCoordinator, fx);
         if self.stopping != Stopping::No {
             fx.push(Effect::Control(ToControl::LeftOpen { dir }));
         }

@@ -66,7 +66,7 @@ impl Shard {
         let name = &partition.log().folder().path;
         let coordinates = name.rsplit_once('-').is_some_and(|(topic, _)| topic == OFFSETS_TOPIC);
         match (coordinates && partition.leads(), self.ledgers.held.contains_key(&slot)) {
-            (true, false) if self.moves.holds_back(slot) => {}
+            (true, false) if self.holds_back(slot) => {}
             (true, false) => self.begin_ledger(now, slot, fx),
             (false, true) => self.end_ledger(slot, ErrorCode::NotCoordinator, fx),
             (true, true) | (false, false) => {}
@@ -225,6 +225,9 @@ impl Shard {
         input: coordinator::Input,
         fx: &mut Fx<Effect>,
     ) {
+        if self.is_on_its_way(slot) {
+            return self.step_later(slot, input);
+        }
         if self.is_full(slot) {
             return self.step_silently(now, slot, input, fx);
         }

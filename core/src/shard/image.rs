@@ -6,7 +6,7 @@ use dohle_wire::id::{PartitionIndex, TopicId};
 
 use super::slot::{Gone, Opening};
 use super::*;
-use crate::disk::FilePath;
+use crate::disk::{FilePath, IoError};
 use crate::image::{PartitionImage, TopicImage};
 use crate::log::LogSettings;
 use crate::log::recover::{Gaps, Recovery, RecoveryPlan, aside_name};
@@ -202,8 +202,9 @@ impl Shard {
         self.slots.insert(slot, Slot::Deleting(Gone { folder: to }));
     }
 
-    /// The folder of a deleted partition was renamed, then removed.
-    pub(super) fn on_deleted(&mut self, slot: u32, done: &IoDone, fx: &mut Fx<Effect>) {
+    /// The folder of a deleted partition was renamed, then removed. Where it stays, nothing can
+    /// take its name: its directory has failed (Kafka's LogManager.asyncDelete).
+    pub(super) fn on_deleted(&mut self, now: Now, slot: u32, done: &IoDone, fx: &mut Fx<Effect>) {
         if done.id.generation != DELETION {
             return;
         }
@@ -212,11 +213,15 @@ impl Shard {
             let text = format!("{} could not be removed: {error}", gone.folder.path);
             note(Level::Warn, text, fx);
         }
-        if done.id.end == 0 && done.result.is_ok() {
-            let id = IoId { end: 1, ..done.id };
-            fx.push(Effect::Disk(DiskOp::Remove { id, path: gone.folder.clone() }));
-        } else {
-            self.slots.remove(slot);
+        match &done.result {
+            Ok(_) if done.id.end == 0 => {
+                let id = IoId { end: 1, ..done.id };
+                fx.push(Effect::Disk(DiskOp::Remove { id, path: gone.folder.clone() }));
+            }
+            Err(IoError::Failed(why) | IoError::Damaged(why)) => {
+                self.on_dir_failed(now, gone.folder.dir, why, fx);
+            }
+            Ok(_) | Err(IoError::NoSpace(_)) => _ = self.slots.remove(slot),
         }
     }
 }

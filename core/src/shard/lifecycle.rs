@@ -130,6 +130,7 @@ impl Shard {
                 self.carry_out(now, inner, fx);
                 note(Level::Error, why, fx);
                 self.set_failed(slot);
+                self.end_ledger(slot, ErrorCode::NotCoordinator, fx);
                 self.unpark(now, fx);
             }
         }
@@ -159,11 +160,15 @@ impl Shard {
         }
         self.slots.insert(slot, Slot::Open(Box::new(partition)));
         self.carry_out(now, inner, fx);
+        let moved = opening.leaves.is_some();
         if let Some(old) = opening.leaves {
             self.settle_move(slot, old, fx);
         }
         if self.stopping == Stopping::No {
             self.follow_leadership(now, slot, fx);
+        }
+        if self.stopping == Stopping::No && moved {
+            self.resume_ledger(now, slot, fx);
         }
         self.unpark(now, fx);
     }

@@ -324,9 +324,7 @@ impl Shard {
 
     /// Whether a partition's log is about to be replaced by its copy in another directory.
     fn is_held_back(&self, partition: &PartitionId) -> bool {
-        let slot = self.by_id.get(partition);
-        let held = slot.is_some_and(|slot| self.moves.holds_back(*slot));
-        held && !self.mutants.has(Mutant::WritesDuringSwap)
+        self.by_id.get(partition).is_some_and(|slot| self.holds_back(*slot))
     }
 
     /// Whether the coordinator on a partition is still reading its log.
@@ -436,7 +434,7 @@ impl Shard {
                 self.slots.look_at(slot);
             }
             Some(Slot::Opening(_)) => return self.on_recovery(now, slot, done, inner, fx),
-            Some(Slot::Deleting(_)) => self.on_deleted(slot, &done, fx),
+            Some(Slot::Deleting(_)) => self.on_deleted(now, slot, &done, fx),
             Some(Slot::Starved(_) | Slot::Failed(_)) | None => {}
         }
         self.carry_out(now, inner, fx);

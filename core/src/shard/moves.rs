@@ -102,8 +102,8 @@ impl Moves {
         self.held.iter().find(|(_, one)| one.slot == slot).map(|(owner, _)| *owner)
     }
 
-    /// Whether records for the log in `slot` have to wait.
-    pub(super) fn holds_back(&self, slot: u32) -> bool {
+    /// Whether the log in `slot` is at its last steps.
+    fn holds_back(&self, slot: u32) -> bool {
         let mut active = self.held.values().take(ACTIVE);
         active.any(|one| one.slot == slot && one.step != Step::Copying)
     }
@@ -228,6 +228,11 @@ impl Shard {
         }
     }
 
+    /// Whether records for the log in `slot` have to wait.
+    pub(super) fn holds_back(&self, slot: u32) -> bool {
+        self.moves.holds_back(slot) && !self.mutants.has(Mutant::WritesDuringSwap)
+    }
+
     /// A move ends without having moved anything, and leaves nothing behind.
     fn cancel_move(&mut self, now: Now, owner: u32, fx: &mut Fx<Effect>) {
         let Some(one) = self.moves.held.remove(&owner) else { return };
@@ -268,6 +273,7 @@ impl Shard {
     fn resume_writes(&mut self, now: Now, slot: u32, fx: &mut Fx<Effect>) {
         self.tell_place(slot, fx);
         self.follow_leadership(now, slot, fx);
+        self.resume_ledger(now, slot, fx);
         self.unpark(now, fx);
     }
 
@@ -365,7 +371,7 @@ impl Shard {
         let slot = one.slot;
         if last {
             one.step = Step::Last { until: now.mono.plus_ms(PAUSE_MS) };
-            self.end_ledger(slot, ErrorCode::NotCoordinator, fx);
+            self.interrupt_loading(slot, fx);
         }
         self.slots.look_at(slot);
         self.carry_out(now, inner, fx);

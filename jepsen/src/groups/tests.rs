@@ -5,16 +5,21 @@ fn key(partition: i32) -> Key {
     Key::new("t", partition)
 }
 
-struct History(Checker);
+struct History(Checker, u64);
 
 impl History {
     fn new() -> Self {
-        Self(Checker::new())
+        Self(Checker::new(), 0)
     }
 
     fn did(mut self, process: u64, action: GroupAction) -> Self {
         let action = Action::Group { group: "g".to_owned(), action };
-        self.0.observe(&Op { process, time: 0, action });
+        self.0.observe(&Op { process, time: self.1, action });
+        self
+    }
+
+    fn after(mut self, ms: u64) -> Self {
+        self.1 += ms * 1_000_000;
         self
     }
 
@@ -224,6 +229,30 @@ fn a_member_is_one_process() {
     let history = || History::new().asked(1).joined(1, 1, "a");
     history().asked(1).joined(1, 2, "a").asked(2).joined(2, 2, "b").finds(&[]);
     history().asked(2).joined(2, 1, "a").finds(&[twice]);
+}
+
+#[test]
+fn a_group_waits_for_nobody_for_ever() {
+    let stalls = || {
+        let joined = History::new().asked(1).joined(1, 1, "a");
+        joined.did(1, GroupAction::Stalls { limit_ms: 2_000 })
+    };
+    let alive = |history: History| history.asked(1).did(1, GroupAction::Alive);
+    let overstays = Anomaly::Overstays { group: group(), process: 1 };
+    alive(alive(stalls().after(5_000))).finds(&[]);
+    alive(stalls().after(5_001)).finds(&[]);
+    alive(alive(stalls().after(5_001))).finds(&[overstays]);
+    let again = stalls().asked(1).joined(1, 2, "a").after(5_001);
+    alive(alive(again)).finds(&[]);
+    let hinders = |mut history: History, hindered| {
+        let action = Action::Hindered(hindered);
+        history.0.observe(&Op { process: 0, time: history.1, action });
+        history
+    };
+    let stalls_meanwhile = hinders(stalls(), true).did(1, GroupAction::Stalls { limit_ms: 2_000 });
+    alive(alive(hinders(stalls_meanwhile, false).after(5_001))).finds(&[]);
+    let back = stalls().did(1, GroupAction::Out).after(5_001);
+    alive(alive(back)).finds(&[]);
 }
 
 #[test]

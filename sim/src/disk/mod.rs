@@ -374,6 +374,9 @@ impl SimDisk {
                 Ok(IoOk::Done)
             }
             DiskOp::Rename { from, to, .. } => {
+                if !self.tree.below(from).is_empty() && !self.tree.below(to).is_empty() {
+                    return Err(IoError::Failed("directory not empty".to_owned()));
+                }
                 self.tree.rename(from, to);
                 Ok(IoOk::Done)
             }

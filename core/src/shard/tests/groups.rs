@@ -15,7 +15,11 @@ pub(super) const OFFSETS: u128 = 50;
 
 /// A node that has been asked for a coordinator.
 pub(super) fn coordinating() -> World {
-    let mut world = World::new();
+    coordinating_with(&[])
+}
+
+pub(super) fn coordinating_with(configs: &[(&str, &str)]) -> World {
+    let mut world = World::with(configs);
     world.topic(OFFSETS_TOPIC, OFFSETS, &[("cleanup.policy", "compact")]);
     world.topic("t", 1, &[]);
     world
@@ -40,7 +44,7 @@ pub(super) fn commit_in(group: &str, offset: i64) -> Request {
     Request::Commit(Commit { caller, knows_epochs: true, offsets: vec![part] })
 }
 
-fn join() -> Request {
+pub(super) fn join() -> Request {
     Request::Join(Join {
         group: "g".into(),
         member: "".into(),

@@ -1,7 +1,10 @@
 //! Replicas that move from one data directory to another.
 
+use super::groups::{OFFSETS, commit_in, coordinating_with, join};
 use super::*;
 use crate::controller::brokers::place;
+use crate::group::place::OFFSETS_TOPIC;
+use crate::group::request::Answer as GroupAnswer;
 
 const DIRS: &[(&str, &str)] = &[("log.dirs", "/a,/b")];
 const SMALL: &[(&str, &str)] = &[("internal.segment.bytes", "250"), ("index.interval.bytes", "1")];
@@ -151,6 +154,32 @@ fn a_log_moves_with_all_that_is_known_of_it() {
     assert!(world.folders(1).is_empty() && name(&world.folders(0)), "and back");
 }
 
+/// Who waits for others to join waits on, and for no longer than without the move.
+#[test]
+fn no_member_notices_that_its_coordinator_moves() {
+    let mut world = coordinating_with(DIRS);
+    world.ask(1, join());
+    world.wait_ms(3_000);
+    let joined = |answer: Option<GroupAnswer>| match answer {
+        Some(GroupAnswer::Joined(Ok(joined))) => (joined.generation, joined.members.len()),
+        other => panic!("{other:?}"),
+    };
+    assert_eq!(joined(world.told(1)), (1, 1));
+    world.ask(2, join());
+    assert_eq!(world.alter_dir(3, OFFSETS, 1), Ok(()));
+    world.ask(4, commit_in("another", 7));
+    assert_eq!(world.told(4), None, "records wait");
+    world.place();
+    assert_eq!(world.told(4), Some(GroupAnswer::Committed(Ok(vec![ErrorCode::None]))));
+    assert_eq!(
+        (world.folders(1).contains(&format!("{OFFSETS_TOPIC}-0")), world.told(2)),
+        (true, None)
+    );
+    // The first one is silent.
+    world.wait_ms(60_000);
+    assert_eq!(joined(world.told(2)), (2, 1));
+}
+
 #[test]
 fn a_log_without_records_moves() {
     let mut world = World::with(DIRS);
@@ -295,6 +324,20 @@ fn a_crash_at_any_moment_leaves_one_whole_log() {
         }
     }
     assert!(resumed > 20, "{resumed}");
+}
+
+/// Or a log that comes back would be met by what it once was.
+#[test]
+fn a_directory_fails_that_cannot_be_left() {
+    let mut world = World::filled(SMALL);
+    assert_eq!(world.alter_dir(1, 1, 1), Ok(()));
+    world.disk.broken_dirs.insert(0);
+    world.place();
+    let failed = |mail: &ToControl| matches!(mail, ToControl::DirFailed { dir: 0, .. });
+    assert!(world.control.iter().any(failed), "{:?}", world.control);
+    assert_eq!(world.dir(), Some(1));
+    world.produce(2, 1, Acks::All, batch(5, 1, None));
+    assert_eq!(base(world.produced(2)), 20);
 }
 
 #[test]

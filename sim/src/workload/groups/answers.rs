@@ -60,6 +60,7 @@ impl Member {
         if !self.is_well(joined.error_code, fx) {
             return;
         }
+        self.asked_part = false;
         let leads = joined.leader == joined.member_id;
         (self.me.member, self.me.generation) = (joined.member_id, joined.generation_id);
         let members = joined.members.into_iter();

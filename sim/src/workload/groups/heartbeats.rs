@@ -106,7 +106,7 @@ impl Member {
         let news = epoch != self.me.generation || beaten.assignment.is_some();
         (self.stage, self.me.generation) = (Stage::Settled, epoch);
         match self.assigned(&beaten, plan) {
-            Some(assigned) if self.stalls(&assigned, plan, choices) => self.stage = Stage::Stalled,
+            Some(assigned) if self.stalls(&assigned, plan, choices) => self.stall(fx),
             Some(assigned) => {
                 self.report = assigned != self.owned;
                 self.owned = assigned;

@@ -59,6 +59,8 @@ pub(super) struct Member {
     pub(super) assigned_by_coordinator: bool,
     /// The coordinator waits to hear what it has.
     pub(super) report: bool,
+    /// It asked for its part of this generation; the answer may have been lost.
+    pub(super) asked_part: bool,
     /// It knows where its coordinator is.
     pub(super) found: bool,
     /// It has fetched what is committed since its connection stands.
@@ -93,6 +95,7 @@ impl Member {
             owned: Vec::new(),
             assigned_by_coordinator,
             report: false,
+            asked_part: false,
             found: false,
             read: false,
             ask: None,
@@ -208,8 +211,8 @@ impl Member {
         match choices.below(Stream::Workload, "joined", 100) {
             0..=2 if !plan.finishing => self.crash(now, plan, choices, fx),
             // A static one may have come back to a generation that waits for nobody.
-            3..=10 if !plan.finishing && !self.me.is_static() => {
-                self.stage = Stage::Stalled;
+            3..=10 if !plan.finishing && !self.me.is_static() && !self.asked_part => {
+                self.stall(fx);
                 self.send(now, Ask::Heartbeat, plan, choices, fx);
             }
             _ => self.send(now, Ask::Sync, plan, choices, fx),
@@ -279,6 +282,7 @@ impl Member {
                 line.ask(now, wire::JOIN_VERSION, &join, fx);
             }
             Ask::Sync => {
+                self.asked_part = true;
                 let assigned = match &self.stage {
                     Stage::Joined(assigned) => me.sync(assigned),
                     Stage::Outside | Stage::Stalled | Stage::Settled => me.sync(&BTreeMap::new()),
@@ -320,6 +324,13 @@ impl Member {
 
     pub(super) fn did(&self, action: GroupAction, fx: &mut Vec<ActorEffect>) {
         did(self.process, Action::Group { group: self.me.group.clone(), action }, fx);
+    }
+
+    /// Its group will wait for it in vain.
+    pub(super) fn stall(&mut self, fx: &mut Vec<ActorEffect>) {
+        self.stage = Stage::Stalled;
+        let limit_ms = u64::from(wire::REBALANCE_TIMEOUT_MS.unsigned_abs());
+        self.did(GroupAction::Stalls { limit_ms }, fx);
     }
 
     /// It is no member any more.
