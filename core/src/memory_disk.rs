@@ -84,12 +84,21 @@ impl MemoryDisk {
                 let total = 1000 + u64::from(dir);
                 IoOk::Space(Space { total, usable: total / 2 })
             }
+            DiskOp::Rename { ref from, ref to, .. }
+                if self.has_below(from) && self.has_below(to) =>
+            {
+                return Err(IoError::Failed("directory not empty".to_owned()));
+            }
             other => {
                 let fitting = self.fitting(other)?;
                 self.change(fitting);
                 IoOk::Done
             }
         })
+    }
+
+    fn has_below(&self, folder: &FilePath) -> bool {
+        self.files.keys().any(|path| path != folder && is_at_or_below(path, folder))
     }
 
     fn perhaps_misread(&mut self, bytes: Bytes) -> Bytes {

@@ -124,11 +124,13 @@ pub enum Mutant {
     WritesDuringSwap,
     /// Whoever coordinates groups on a log that moves begins anew (breaks G10).
     CoordinatorEndsInMove,
+    /// Folders that are set aside one after the other get the same name.
+    StrayNamedTwice,
 }
 
 impl Mutant {
     /// Every planted bug there is.
-    pub const ALL: [Self; 53] = [
+    pub const ALL: [Self; 54] = [
         Self::NoTornTailCheck,
         Self::NoSequenceCheck,
         Self::AckBeforeCompletion,
@@ -182,6 +184,7 @@ impl Mutant {
         Self::FutureNotSealed,
         Self::WritesDuringSwap,
         Self::CoordinatorEndsInMove,
+        Self::StrayNamedTwice,
     ];
 
     /// The bug of that name.
@@ -247,6 +250,7 @@ impl Mutant {
             Self::FutureNotSealed => "future-not-sealed",
             Self::WritesDuringSwap => "writes-during-swap",
             Self::CoordinatorEndsInMove => "coordinator-ends-in-move",
+            Self::StrayNamedTwice => "stray-named-twice",
         }
     }
 }

@@ -9,7 +9,11 @@ use std::collections::BinaryHeap;
 
 use crate::choice::Choices;
 use crate::digest::Digest;
+use crate::oracle::Violation;
 use crate::world::Event;
+
+/// No run has so many events; one that does goes round in circles.
+const EVENTS_MOST: u64 = 10_000_000;
 
 /// Shared by all inhabitants of one world, in which events `E` happen.
 pub struct Kernel<E = Event> {
@@ -89,11 +93,38 @@ impl<E> Kernel<E> {
         self.slots[slot as usize].take()
     }
 
+    /// A run ends, one way or the other.
+    ///
+    /// # Errors
+    /// It goes round in circles.
+    pub fn check_progress(&self) -> Result<(), Violation> {
+        match self.event < EVENTS_MOST {
+            true => Ok(()),
+            false => Err(Violation::new("liveness", format!("{EVENTS_MOST} events, and no end"))),
+        }
+    }
+
     /// Writes a line into the trace; `who` is the column of its author.
     pub fn note(&mut self, who: impl FnOnce() -> String, what: impl FnOnce() -> String) {
         if let Some(lines) = &mut self.trace {
             let (s, us) = (self.time / 1_000_000_000, self.time / 1_000 % 1_000_000);
             lines.push(format!("{:>7} {s:>4}.{us:06} {:<12} {}", self.event, who(), what()));
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_run_that_goes_round_in_circles_ends() {
+        let mut kernel = Kernel::new(Choices::new(1));
+        kernel.at(0, ());
+        while kernel.check_progress().is_ok() {
+            kernel.next(0).expect("there is always one more");
+            kernel.at(0, ());
+        }
+        assert_eq!((kernel.time, kernel.event), (0, EVENTS_MOST));
     }
 }

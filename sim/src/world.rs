@@ -170,6 +170,7 @@ impl World {
     pub fn run(&mut self, limit: u64, over: impl Fn(&Self) -> bool) -> Result<bool, Halt> {
         while !over(self) {
             let Some(event) = self.kernel.next(limit) else { return Ok(false) };
+            self.kernel.check_progress()?;
             self.handle(event)?;
             if self.paranoid {
                 self.check_everything()?;
@@ -378,7 +379,7 @@ impl World {
     /// Moves are where crashes hurt.
     fn strike_at_move(&mut self, node: usize) {
         let choices = &mut self.kernel.choices;
-        if !choices.chance(Stream::Faults, "crash-in-move", 60_000) {
+        if !choices.chance(Stream::Faults, "crash-in-move", 60_000) || !choices.fault() {
             return;
         }
         let fault = choices.pick(Stream::Faults, "crash", &[Fault::Kill, Fault::Power]);

@@ -100,6 +100,7 @@ found! {
     a_copy_that_is_not_durable: FutureNotSealed,
     records_behind_the_copy: WritesDuringSwap,
     a_coordinator_that_begins_anew: CoordinatorEndsInMove,
+    a_folder_in_the_way_of_a_stray: StrayNamedTwice,
 }
 
 mod from_outside {

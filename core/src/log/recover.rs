@@ -27,9 +27,9 @@ use bytes::Bytes;
 use dohle_wire::id::{Offset, TopicId};
 use dohle_wire::record::BatchHeader;
 
-pub(crate) use self::plan::aside_name;
 pub(super) use self::plan::parse_owner;
 use self::plan::{Files, parse_offset};
+pub(crate) use self::plan::{aside_name, stray_name};
 use self::swap::{Swap, is_swap};
 use self::trust::Probe;
 use super::epoch::EpochCache;
@@ -330,7 +330,7 @@ impl Recovery {
                 self.look(fx);
                 Ok(())
             }
-            (Step::Owner, IoOk::Content(text)) => self.on_owner(text, fx),
+            (Step::Owner, IoOk::Content(text)) => self.on_owner(text, now, fx),
             (Step::SetAside, _) => return self.nothing_there(),
             (Step::Bound, IoOk::Content(text)) => self.on_bound(text.as_deref(), fx),
             (Step::Epochs, IoOk::Content(text)) => self.on_epochs(text, fx),
@@ -443,6 +443,7 @@ impl Recovery {
     fn on_owner<E: From<DiskOp>>(
         &mut self,
         text: Option<Bytes>,
+        now: Now,
         fx: &mut Fx<E>,
     ) -> Result<(), String> {
         let owner = text.as_deref().map(parse_owner).transpose()?;
@@ -454,7 +455,7 @@ impl Recovery {
             ));
         }
         if let Some(other) = owner.filter(|owner| *owner != self.plan.topic_id) {
-            return self.set_aside(other, fx);
+            return self.set_aside(other, now, fx);
         }
         self.files.has_owner = owner.is_some();
         for name in std::mem::take(&mut self.files.leftovers) {
@@ -488,9 +489,14 @@ impl Recovery {
         Ok(())
     }
 
-    fn set_aside<E: From<DiskOp>>(&mut self, other: TopicId, fx: &mut Fx<E>) -> Result<(), String> {
+    fn set_aside<E: From<DiskOp>>(
+        &mut self,
+        other: TopicId,
+        now: Now,
+        fx: &mut Fx<E>,
+    ) -> Result<(), String> {
         let from = self.plan.folder.clone();
-        let to = FilePath::new(from.dir, aside_name(&from.path, other, "stray"));
+        let to = FilePath::new(from.dir, stray_name(&from.path, now, |_| false));
         self.note = Some(format!("{} belongs to topic {other}: moved to {}", from.path, to.path));
         self.step = Step::SetAside;
         self.ask(fx, |id| DiskOp::Rename { id, from, to });

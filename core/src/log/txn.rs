@@ -114,7 +114,8 @@ impl TxnIndex {
 }
 
 /// The entries in the file of a segment with the offsets `[base, next)`; `None` if it is damaged.
-pub(super) fn parse(mut file: &[u8], base: Offset, next: Offset) -> Option<Vec<Aborted>> {
+#[must_use]
+pub fn parse(mut file: &[u8], base: Offset, next: Offset) -> Option<Vec<Aborted>> {
     let mut entries: Vec<Aborted> = Vec::new();
     while file.len() >= ENTRY {
         if file.get_i16() != VERSION {

@@ -8,8 +8,9 @@ use super::*;
 use crate::disk::{DirEntry, FilePath, IoOk};
 use crate::image::PartitionImage;
 use crate::log::names::future_of;
-use crate::log::recover::{Recovered, aside_name};
+use crate::log::recover::{Recovered, aside_name, stray_name};
 use crate::mail::{LogCheckpoint, ReadOutcome, ReadPart};
+use crate::mutant::Mutant;
 
 /// An opening of logs that takes longer tells of itself, this often.
 const PROGRESS_INTERVAL_MS: i64 = 1000;
@@ -41,13 +42,13 @@ impl Shard {
         self.sweeping -= 1;
         let dir = u16::try_from(done.id.end).unwrap_or(0);
         match done.result {
-            Ok(IoOk::Listing(Some(entries))) => self.sweep(dir, &entries, fx),
+            Ok(IoOk::Listing(Some(entries))) => self.sweep(now, dir, &entries, fx),
             Ok(_) => {}
             Err(error) => self.on_dir_failed(now, dir, &error.to_string(), fx),
         }
     }
 
-    fn sweep(&mut self, dir: u16, entries: &[DirEntry], fx: &mut Fx<Effect>) {
+    fn sweep(&mut self, now: Now, dir: u16, entries: &[DirEntry], fx: &mut Fx<Effect>) {
         for entry in entries.iter().filter(|entry| entry.is_dir) {
             let path = FilePath::new(dir, entry.name.as_str());
             let id = sweep_id(i64::from(dir));
@@ -56,7 +57,12 @@ impl Shard {
                 fx.push(Effect::Disk(DiskOp::Remove { id, path }));
             } else if self.is_stray(dir, &entry.name) {
                 self.sweeping += 1;
-                let to = FilePath::new(dir, aside_name(&entry.name, Default::default(), "stray"));
+                let taken = |name: &str| entries.iter().any(|entry| entry.name == name);
+                let name = match self.mutants.has(Mutant::StrayNamedTwice) {
+                    true => aside_name(&entry.name, Default::default(), "stray"),
+                    false => stray_name(&entry.name, now, taken),
+                };
+                let to = FilePath::new(dir, name);
                 let text = format!("{}: no such partition here, moved to {}", entry.name, to.path);
                 note(Level::Warn, text, fx);
                 fx.push(Effect::Disk(DiskOp::Rename { id, from: path, to }));

@@ -300,6 +300,7 @@ impl LogWorld {
                 return Err(Halt::Until);
             }
             let Some(event) = self.kernel.next(u64::MAX) else { return Ok(()) };
+            self.kernel.check_progress()?;
             self.on(event)?;
             if self.paranoid {
                 self.look()?;

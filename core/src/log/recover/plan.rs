@@ -2,6 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use dohle_wire::id::Uuid;
+
 use super::*;
 use crate::log::offset_file;
 
@@ -137,6 +139,15 @@ pub(in crate::log) fn parse_owner(text: &[u8]) -> Result<TopicId, String> {
     let id = id.ok_or_else(|| format!("{PARTITION_METADATA} has no line topic_id: {text:?}"))?;
     let uuid = id.trim().parse();
     uuid.map(TopicId).map_err(|_| format!("{PARTITION_METADATA} has no valid topic id: {id:?}"))
+}
+
+/// The name of a folder that is set aside for its owner to look at, which none has that is `taken`:
+/// one that was set aside before may still be there.
+pub(crate) fn stray_name(name: &str, now: Now, taken: impl Fn(&str) -> bool) -> String {
+    let wall = u128::from(now.wall.0.cast_unsigned()) << 64;
+    let names = (0..)
+        .map(|n: u64| aside_name(name, TopicId(Uuid::from_u128(wall | u128::from(n))), "stray"));
+    names.into_iter().find(|name| !taken(name)).expect("some name is free")
 }
 
 /// The name of a folder that is no longer a log's: `<name>.<id>-<why>`, as long as names may be.

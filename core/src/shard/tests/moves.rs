@@ -326,6 +326,20 @@ fn a_crash_at_any_moment_leaves_one_whole_log() {
     assert!(resumed > 20, "{resumed}");
 }
 
+/// What is set aside stays until somebody looks at it.
+#[test]
+fn a_stray_is_not_in_the_way_of_the_next() {
+    let mut world = World::filled(SMALL);
+    let strays = |world: &World| world.folders(1).iter().filter(|n| n.ends_with("-stray")).count();
+    for count in 1..4 {
+        let path = FilePath::new(1, "t-0/00000000000000000000.log");
+        world.disk.files.insert(path, vec![0; 70]);
+        world.reboot();
+        assert_eq!((world.folders(1).len(), strays(&world)), (count, count), "{:?}", world.notes);
+        assert!(world.shard.failed_dirs.is_empty(), "{:?}", world.notes);
+    }
+}
+
 /// Or a log that comes back would be met by what it once was.
 #[test]
 fn a_directory_fails_that_cannot_be_left() {
