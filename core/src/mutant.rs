@@ -126,11 +126,18 @@ pub enum Mutant {
     CoordinatorEndsInMove,
     /// Folders that are set aside one after the other get the same name.
     StrayNamedTwice,
+    /// A segment that ends at the recovery point is taken for one that was closed before that was
+    /// written (breaks T3).
+    RollBelieved,
+    /// What Kafka's cleaner did not finish is removed in any order (breaks L7).
+    SwapMarkFirst,
+    /// A log begins its second segment before it is on disk where it starts (breaks L7).
+    RollBeforeStart,
 }
 
 impl Mutant {
     /// Every planted bug there is.
-    pub const ALL: [Self; 54] = [
+    pub const ALL: [Self; 57] = [
         Self::NoTornTailCheck,
         Self::NoSequenceCheck,
         Self::AckBeforeCompletion,
@@ -185,6 +192,9 @@ impl Mutant {
         Self::WritesDuringSwap,
         Self::CoordinatorEndsInMove,
         Self::StrayNamedTwice,
+        Self::RollBelieved,
+        Self::SwapMarkFirst,
+        Self::RollBeforeStart,
     ];
 
     /// The bug of that name.
@@ -251,6 +261,9 @@ impl Mutant {
             Self::WritesDuringSwap => "writes-during-swap",
             Self::CoordinatorEndsInMove => "coordinator-ends-in-move",
             Self::StrayNamedTwice => "stray-named-twice",
+            Self::RollBelieved => "roll-believed",
+            Self::SwapMarkFirst => "swap-mark-first",
+            Self::RollBeforeStart => "roll-before-start",
         }
     }
 }

@@ -68,7 +68,10 @@ pub fn scenario(mutant: Mutant) -> Scenario {
         | SettledTooSoon
         | ReopenedAsWritten
         | MisplacedBatchKept
-        | GapBelieved => Scenario::Log,
+        | GapBelieved
+        | RollBelieved
+        | SwapMarkFirst
+        | RollBeforeStart => Scenario::Log,
         _ => Scenario::Single,
     }
 }

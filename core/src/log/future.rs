@@ -274,6 +274,7 @@ impl Future {
             generation: self.generation,
             folder: self.folder.clone(),
             topic_id: self.topic,
+            own: true,
             clean: closed.is_some(),
             recovery_point: durable,
             durable,

@@ -305,15 +305,18 @@ impl Log {
         }
         if self.segments.is_empty() {
             self.begin_segment(now, files, fx);
-        } else if self.active().must_roll(
-            header.last_offset(),
-            header,
-            len,
-            &self.settings,
-            now.wall,
-        ) {
+        } else if self.must_roll(now, header, len) {
             self.roll(now, files, fx);
         }
+    }
+
+    /// Where the log starts has to be on disk before there is a second segment: otherwise nobody
+    /// could tell after a loss of power that the first one is missing.
+    fn must_roll(&self, now: Now, header: &BatchHeader, len: u64) -> bool {
+        let (active, last) = (self.active(), header.last_offset());
+        let hasty = self.settings.mutants.has(Mutant::RollBeforeStart);
+        let may = self.store.start_known || hasty || active.relative(last).is_none();
+        may && active.must_roll(last, header, len, &self.settings, now.wall)
     }
 
     /// Ends the active segment and begins the next one.

@@ -61,6 +61,8 @@ pub struct RecoveryPlan {
     pub folder: FilePath,
     /// Whose log it shall be.
     pub topic_id: TopicId,
+    /// It was, when this process looked last: then no other topic's can be there.
+    pub own: bool,
     /// Whether the node was stopped cleanly.
     pub clean: bool,
     /// What the checkpoint says is durable: batches below need not be checked.
@@ -448,7 +450,8 @@ impl Recovery {
     ) -> Result<(), String> {
         let owner = text.as_deref().map(parse_owner).transpose()?;
         let (durable, own) = (self.plan.durable, self.plan.topic_id);
-        if let Some(other) = owner.filter(|owner| *owner != own && durable.0 > 0) {
+        let certain = durable.0 > 0 || self.plan.own;
+        if let Some(other) = owner.filter(|owner| *owner != own && certain) {
             return Err(format!(
                 "belongs to topic {other} by its {PARTITION_METADATA}, and topic {own} had records \
                  up to offset {durable} there. Nothing was changed"
@@ -470,7 +473,7 @@ impl Recovery {
     }
 
     /// Checkpoints may be from before a truncation, and promise what it cut off. Those of a clean
-    /// stop are not.
+    /// stop are not, nor is what this process knows itself.
     fn on_bound<E: From<DiskOp>>(
         &mut self,
         text: Option<&[u8]>,
@@ -479,7 +482,7 @@ impl Recovery {
         let mutants = self.plan.settings.mutants;
         let bound = text.map(|text| parse_offset(text, TRUNCATED_TO, mutants)).transpose()?;
         self.bounded = bound.is_some();
-        if let Some(bound) = bound.filter(|_| !self.plan.clean) {
+        if let Some(bound) = bound.filter(|_| !self.plan.clean && !self.plan.own) {
             self.plan.recovery_point = self.plan.recovery_point.min(bound);
             self.plan.durable = self.plan.durable.min(bound);
         }

@@ -23,6 +23,7 @@ impl Log {
             generation: self.store.generation + 1,
             folder: self.store.folder.clone(),
             topic_id: self.store.topic_id,
+            own: true,
             clean: false,
             recovery_point,
             durable: self.durable,

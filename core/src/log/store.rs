@@ -35,6 +35,8 @@ pub(super) struct Store {
     /// Where the first epoch began that may not be on disk.
     pub(super) unsaved_epoch: Option<Offset>,
     start_put: Put,
+    /// A file says where the log starts, or started a while ago.
+    pub(super) start_known: bool,
     /// Segments below the log start, to be removed once that start is durable.
     doomed: Vec<Segment>,
     mutants: Mutants,
@@ -67,6 +69,7 @@ impl Store {
             epochs_put: Put::Idle,
             unsaved_epoch: None,
             start_put: Put::Idle,
+            start_known: false,
             doomed: Vec::new(),
             mutants,
         }
@@ -162,7 +165,7 @@ impl Store {
     /// Whether the log's present start is durable now.
     pub(super) fn start_written<E: From<DiskOp>>(&mut self, start: Offset, fx: &mut Fx<E>) -> bool {
         let again = self.start_put == Put::Again;
-        self.start_put = Put::Idle;
+        (self.start_put, self.start_known) = (Put::Idle, true);
         if again {
             self.doom(std::iter::empty(), start, fx);
             return false;

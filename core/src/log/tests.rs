@@ -219,6 +219,7 @@ fn plan(
         generation: 1,
         folder: FilePath::new(0, "t-0"),
         topic_id: TopicId(Uuid::from_u128(77 << 64)),
+        own: false,
         clean,
         recovery_point,
         durable: recovery_point,
@@ -419,16 +420,31 @@ fn a_batch_larger_than_a_segment_is_refused() {
 fn writes_of_two_segments_may_end_in_any_order() {
     let mut world = World::new(LogSettings { segment_bytes: 100, ..settings() });
     let mut fx: Fx<DiskOp> = Fx::new();
-    for n in 0..2 {
-        let epoch = LeaderEpoch(0);
+    world.append(0, None, 1);
+    for n in 1..3 {
+        let epoch = LeaderEpoch(3);
         world.log.append(NOW, &batch(n, None, 1), epoch, &mut world.files, &mut fx).unwrap();
     }
     let dones: Vec<_> = fx.drain().filter_map(|op| world.disk.run(op)).collect();
     let writes: Vec<_> = dones.into_iter().filter(|done| done.id.what == What::Append).collect();
     world.log.on_io(&writes[1], &mut fx);
-    assert_eq!(world.log.written(), Offset(0), "the first one is not written yet");
+    assert_eq!(world.log.written(), Offset(1), "the first one is not written yet");
     world.log.on_io(&writes[0], &mut fx);
-    assert_eq!(world.log.written(), Offset(2));
+    assert_eq!(world.log.written(), Offset(3));
+}
+
+#[test]
+fn there_is_no_second_segment_before_it_is_on_disk_where_the_log_starts() {
+    let mut world = World::new(LogSettings { segment_bytes: 100, ..settings() });
+    let mut fx: Fx<DiskOp> = Fx::new();
+    for n in 0..3 {
+        let epoch = LeaderEpoch(3);
+        world.log.append(NOW, &batch(n, None, 1), epoch, &mut world.files, &mut fx).unwrap();
+    }
+    assert_eq!(world.log.segments().len(), 1);
+    world.run(&mut fx);
+    world.append(3, None, 1);
+    assert_eq!(world.log.segments().len(), 2);
 }
 
 #[test]

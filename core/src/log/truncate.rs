@@ -314,6 +314,7 @@ impl Truncation {
             generation: self.generation,
             folder: log.folder().clone(),
             topic_id: log.store.topic_id,
+            own: true,
             clean: false,
             recovery_point: trusted,
             durable: trusted,

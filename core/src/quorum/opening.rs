@@ -108,6 +108,7 @@ impl Opening {
             generation: settings.generation,
             folder: FilePath::new(settings.dir, FOLDER),
             topic_id: TopicId(Uuid::METADATA_TOPIC),
+            own: false,
             clean: settings.clean,
             recovery_point: settings.recovery_point,
             // What is missing is judged below, where the reason can be told better.

@@ -122,6 +122,7 @@ impl Shard {
             log_start: checkpoints.log_starts.get(&name).copied(),
             folder: FilePath::new(dir, name),
             topic_id: topic.id,
+            own: false,
             settings: LogSettings::from_topic(&topic.config, self.mutants),
         };
         self.by_id.insert(id, owner);

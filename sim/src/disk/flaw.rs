@@ -64,7 +64,7 @@ impl Flaw {
         }
     }
 
-    fn strikes_reads(self) -> bool {
+    pub(crate) fn strikes_reads(self) -> bool {
         matches!(self, Self::CorruptRead | Self::MisdirectedRead | Self::ShortRead)
     }
 }
@@ -357,6 +357,8 @@ impl File {
     /// If records were cut in the middle of what is wrong, the last ones are not whole.
     fn heal(&mut self) {
         let scars = std::mem::take(&mut self.scars);
+        // Whoever puts a file right changes it.
+        self.changes += u64::from(!scars.is_empty());
         for scar in &scars {
             patch(&mut self.live, scar);
             patch(&mut self.durable, scar);

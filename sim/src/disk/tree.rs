@@ -59,6 +59,8 @@ impl File {
         for change in self.pending.drain(..) {
             overwrite(&mut self.durable, change.at, &change.bytes);
         }
+        // A hole that a lost write left is as long as it is.
+        self.durable.resize(self.live.len(), 0);
     }
 
     fn cut(&mut self, len: u64) {

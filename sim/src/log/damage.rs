@@ -103,14 +103,13 @@ impl LogWorld {
             Some(kind) => FileKind::parse(name).is_some_and(|(found, _)| found == kind),
             None => small.contains(&name.as_str()),
         };
-        let names: Vec<&String> = names.iter().filter(fits).collect();
+        let fitting: Vec<&String> = names.iter().filter(fits).collect();
         let salt = salt / 9;
         // The newest more often than not: that is what an opening looks at.
         let newest = matches!(what, Some(FileKind::Log | FileKind::Snapshot)) && salt % 16 < 11;
-        let any = (salt % names.len().max(1) as u64) as usize;
-        let Some(name) = names.get(if newest { names.len().saturating_sub(1) } else { any }) else {
-            return false;
-        };
+        let any = (salt % fitting.len().max(1) as u64) as usize;
+        let at = if newest { fitting.len().saturating_sub(1) } else { any };
+        let Some(name) = fitting.get(at) else { return false };
         let path = folder().join(name);
         let content = self.disk.tree().durable_content(&path).unwrap_or_default();
         let whole = self.disk.tree().content(&path).is_some_and(|live| live.starts_with(content));
@@ -218,7 +217,7 @@ impl LogWorld {
         // Where batches go on behind damage is not known, though it may be in what is deleted.
         let all = wounds.iter().chain(&self.earlier).map(|wound| wound.base.max(start));
         let Some(first) = all.min() else { return Ok(false) };
-        if !lost || end < first {
+        if !lost || end < self.model.end_before(first) {
             return Ok(false);
         }
         if end < told.recovery_point {

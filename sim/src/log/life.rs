@@ -152,6 +152,7 @@ impl LogWorld {
             generation: self.generation,
             folder: folder(),
             topic_id: topic_id(),
+            own: false,
             clean: saved.clean,
             recovery_point: Offset(saved.recovery_point),
             durable: Offset(saved.recovery_point),
@@ -168,6 +169,9 @@ impl LogWorld {
     fn begin_opening(&mut self, told: Told) {
         // An opening that was struck may have cut the log already.
         let now = self.wounds();
+        if !now.is_empty() {
+            self.kernel.note(|| "nemesis".to_owned(), || format!("damaged: {now:?}"));
+        }
         let before = std::mem::replace(&mut self.before, now);
         self.earlier.extend(before);
         self.told = told;
@@ -213,8 +217,21 @@ impl LogWorld {
         match (came, matches!(self.phase, Phase::Cutting(_))) {
             (Recovered::Working, _) => Ok(()),
             (Recovered::Failed(why) | Recovered::Full(why), _) => self.failed(&why),
-            (Recovered::Done(log, _), true) => self.cut_done(log),
-            (Recovered::Done(log, note), false) => self.opened(log, note.as_ref()),
+            (Recovered::Done(log, note), true) => {
+                self.tell(note.as_ref());
+                self.cut_done(log)
+            }
+            (Recovered::Done(log, note), false) => {
+                self.tell(note.as_ref());
+                self.opened(log, note.as_ref())
+            }
+        }
+    }
+
+    /// What the operator would read.
+    fn tell(&mut self, note: Option<&String>) {
+        if let Some(text) = note {
+            self.kernel.note(|| "log".to_owned(), || text.clone());
         }
     }
 
@@ -243,6 +260,10 @@ impl LogWorld {
         self.tally.disk_failures += 1;
         self.tally.reopened += 1;
         self.disk.forgive();
+        // What strikes while the log is opened is not known to have been there before.
+        for (flaw, salt) in self.disk.spare() {
+            self.flaws.push_back((self.acts + 20, flaw, salt));
+        }
         self.drop_search();
         self.reads.clear();
         let floor = self.model.floor(false);
@@ -302,7 +323,9 @@ impl LogWorld {
         }
         self.kernel.note(|| "nemesis".to_owned(), || fault.name().to_owned());
         let crash = fault.crash().unwrap_or(Crash::Kill);
-        self.end(crash, crash == Crash::Power)?;
+        // A sync may have failed of which nobody was told before the end.
+        let unsynced = self.disk.failed() == Some(Ailment::Sync);
+        self.end(crash, crash == Crash::Power || unsynced)?;
         self.nemesis.arm_for_recovery(&mut self.kernel.choices, fault);
         Ok(())
     }

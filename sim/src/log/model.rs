@@ -174,6 +174,12 @@ impl Model {
         }
     }
 
+    /// Where the batch ends that comes before `offset`: a gap may lie in between.
+    pub(super) fn end_before(&self, offset: i64) -> i64 {
+        let before = self.batches.iter().rfind(|header| header.base_offset.0 < offset);
+        before.map_or(self.origin, |header| header.next_offset().0.min(offset))
+    }
+
     /// What a truncation leaves ends there.
     fn kept(&self, cut: Cut) -> i64 {
         let to = match cut {

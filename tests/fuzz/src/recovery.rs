@@ -47,6 +47,7 @@ fn plan(folder: &Folder) -> RecoveryPlan {
         generation: 1,
         folder: FilePath::new(0, "t-0"),
         topic_id: topic(folder),
+        own: false,
         clean: folder.flags & 1 > 0,
         recovery_point: Offset(folder.recovery_point.into()),
         durable: Offset(folder.durable.min(folder.recovery_point).into()),

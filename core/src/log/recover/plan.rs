@@ -91,7 +91,12 @@ impl Files {
     /// never got its indexes.
     pub(super) fn scan_from(&self, plan: &RecoveryPlan) -> Offset {
         let upto = if plan.clean { Offset(i64::MAX) } else { plan.recovery_point };
-        let holding = self.segments.range(..=upto).next_back();
+        // A segment that ends at the recovery point may have been closed later than that was
+        // written: its side files need not be whole.
+        let holding = match plan.settings.mutants.has(Mutant::RollBelieved) {
+            true => self.segments.range(..=upto).next_back(),
+            false => self.segments.range(..upto).next_back(),
+        };
         let first = self.segments.keys().next().copied().unwrap_or(Offset(0));
         let from = holding.map_or(first, |(base, _)| *base);
         let bare = |files: &SegmentFiles| files.times.is_none() || !files.offsets;
@@ -115,7 +120,12 @@ impl Files {
     /// a clean stop the one at the end of the log.
     pub(super) fn usable_snapshots(&self, plan: &RecoveryPlan) -> Vec<Offset> {
         let beyond = plan.settings.mutants.has(Mutant::SnapshotBeyondScan);
-        let upto = if beyond { Offset(i64::MAX) } else { self.told_from(plan) };
+        let upto = match plan.clean && self.untold.is_none() {
+            _ if beyond => Offset(i64::MAX),
+            // One past the end was removed, and came back when the power went off.
+            true if plan.recovery_point.0 > 0 => plan.recovery_point,
+            _ => self.told_from(plan),
+        };
         let first = self.segments.keys().next().copied().unwrap_or(Offset(0));
         let low = match plan.settings.mutants.has(Mutant::SnapshotBelowStart) {
             true => Offset(0),

@@ -9,6 +9,8 @@ use super::*;
 
 const SWAP: &str = ".swap";
 const CLEANED: &str = ".cleaned";
+/// What ends so is swept away.
+const LEFT_OVER: &str = ".tmp";
 
 /// Segments that take the place of others, the last of which is read for its end.
 #[derive(Clone, Debug)]
@@ -54,7 +56,9 @@ impl Recovery {
         self.find_end(Swap { names, from: first.1, file, scan }, fx)
     }
 
-    /// What is not complete goes, and the next look finds the rest.
+    /// What is not complete goes, and the next look finds the rest: first what would take the place
+    /// of segments, durably, then what says that it must not. Else a loss of power could bring the
+    /// former back without the latter.
     pub(super) fn drop_swaps<E: From<DiskOp>>(
         &mut self,
         names: &[DirEntry],
@@ -62,10 +66,23 @@ impl Recovery {
         fx: &mut Fx<E>,
     ) -> Result<(), String> {
         self.step = Step::Swapped;
-        for entry in names {
-            let plain = [SWAP, CLEANED].iter().find_map(|end| entry.name.strip_suffix(end));
-            let base = plain.and_then(FileKind::parse).map(|(_, base)| base);
-            if base.is_some_and(|base| base >= incomplete) {
+        let ends = |ending| {
+            names.iter().filter(move |entry| {
+                let base = entry.name.strip_suffix(ending).and_then(FileKind::parse);
+                base.is_some_and(|(_, base)| base >= incomplete)
+            })
+        };
+        let at_once = self.plan.settings.mutants.has(Mutant::SwapMarkFirst);
+        for entry in ends(SWAP) {
+            let from = self.plan.folder.join(&entry.name);
+            let to = self.plan.folder.join(&format!("{}{LEFT_OVER}", entry.name));
+            self.ask(fx, |id| match at_once {
+                true => DiskOp::Remove { id, path: from },
+                false => DiskOp::Rename { id, from, to },
+            });
+        }
+        if self.pending == 0 || at_once {
+            for entry in ends(CLEANED) {
                 let path = self.plan.folder.join(&entry.name);
                 self.ask(fx, |id| DiskOp::Remove { id, path });
             }

@@ -21,6 +21,8 @@ pub(super) enum Probe {
     Epoch(usize),
     /// The one before it.
     BeforeEpoch(usize),
+    /// The last one that has to be there: an epoch may be missing.
+    LastEpoch,
     /// That with the last time of this segment.
     Time(usize, TimeEntry),
     /// That with the last time of the segment in use.
@@ -87,6 +89,14 @@ impl Recovery {
                     }
                 }
             }
+            Probe::LastEpoch => {
+                let last = self.epochs.entries().len() - 1;
+                let known = header.filter(|header| self.is_known(header.base_offset));
+                match known.is_none_or(|header| self.epoch_fits(&header, last)) {
+                    true => self.begin_aborted(fx),
+                    false => self.distrust_epochs(fx),
+                }
+            }
             Probe::Time(closed, time) => {
                 if header.is_some_and(|header| !self.time_fits(closed, &header, time)) {
                     return self.rebuild(closed, fx);
@@ -120,6 +130,12 @@ impl Recovery {
             if self.probe_epoch(entry, fx) {
                 return Ok(());
             }
+        }
+        let last = self.plan.recovery_point.plus(-1);
+        let said = !self.epochs.entries().is_empty() && !self.segments.is_empty();
+        if said && last >= self.first_known() {
+            self.probe(Probe::LastEpoch, last, fx);
+            return Ok(());
         }
         self.begin_aborted(fx)
     }
@@ -185,12 +201,16 @@ impl Recovery {
         let segment = &mut self.segments[at];
         let offset = segment.base.plus(i64::from(entry.relative));
         segment.max_timestamp = (entry.timestamp, offset);
-        let next = self.segments.get(at + 1).map_or(Offset(i64::MAX), |next| next.base);
-        if offset >= next {
+        if offset >= self.base_after(at) {
             return self.rebuild(at, fx);
         }
         self.probe(Probe::Time(at, entry), offset, fx);
         Ok(())
+    }
+
+    /// Where the segment after that one begins.
+    fn base_after(&self, at: usize) -> Offset {
+        self.segments.get(at + 1).map_or(Offset(i64::MAX), |next| next.base)
     }
 
     /// Reads a closed segment to make its indexes anew.
@@ -225,6 +245,7 @@ impl Recovery {
                 }
                 // It may be this that does not fit: then the index is as good as it can be.
                 Scanned::Damaged { .. } => break,
+                Scanned::End if scan.next_offset() > self.base_after(at) => break,
                 Scanned::End => {
                     let name = FileKind::TimeIndex.name(anew.base);
                     let folder = &self.plan.folder.path;
