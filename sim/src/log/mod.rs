@@ -458,7 +458,8 @@ impl LogWorld {
             counts.insert(flaw.name(), (least, self.disk.flaws().happened[flaw as usize]));
         }
         for fault in swarm.faults.iter().copied() {
-            counts.insert(fault.name(), (2, self.nemesis.happened[fault as usize]));
+            let least = if fault == Fault::Stop { 1 } else { 2 };
+            counts.insert(fault.name(), (least, self.nemesis.happened[fault as usize]));
         }
         Gates { counts }
     }

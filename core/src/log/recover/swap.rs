@@ -17,6 +17,8 @@ const LEFT_OVER: &str = ".tmp";
 pub(super) struct Swap {
     names: Vec<String>,
     from: Offset,
+    /// Files of segments; of some only side files may be left.
+    old: Vec<(FileKind, Offset)>,
     file: FileId,
     scan: Scan,
 }
@@ -45,6 +47,8 @@ impl Recovery {
         if let Some(incomplete) = incomplete.filter(|_| !hasty) {
             return self.drop_swaps(names, incomplete, fx);
         }
+        let old = names.iter().filter_map(|entry| FileKind::parse(&entry.name));
+        let old: Vec<_> = old.filter(|(kind, _)| SEGMENT_FILES.contains(kind)).collect();
         let names: Vec<_> = ending(SWAP).map(|(kind, base, _)| kind.name(base)).collect();
         let logs: Vec<_> = ending(SWAP).filter(|(kind, ..)| *kind == FileKind::Log).collect();
         let [first, ..] = &logs[..] else { return self.swap_in(&names, fx) };
@@ -53,7 +57,7 @@ impl Recovery {
         let path = self.plan.folder.join(&format!("{}{SWAP}", FileKind::Log.name(base)));
         fx.push(E::from(DiskOp::Open { file, path }));
         let scan = Scan::new(0, len, base, true);
-        self.find_end(Swap { names, from: first.1, file, scan }, fx)
+        self.find_end(Swap { names, from: first.1, old, file, scan }, fx)
     }
 
     /// What is not complete goes, and the next look finds the rest: first what would take the place
@@ -125,15 +129,12 @@ impl Recovery {
     fn take_place<E: From<DiskOp>>(&mut self, swap: Swap, fx: &mut Fx<E>) -> Result<(), String> {
         fx.push(E::from(DiskOp::Close { file: swap.file }));
         let upto = swap.scan.next_offset().max(swap.from.plus(1));
-        let old: Vec<_> =
-            self.files.segments.range(swap.from..upto).map(|(base, _)| *base).collect();
-        for base in &old {
-            for kind in SEGMENT_FILES {
-                let path = self.plan.folder.join(&kind.name(*base));
-                self.ask(fx, |id| DiskOp::Remove { id, path });
-            }
+        // All of them: an index that is left would be taken for one of the new segment.
+        for (kind, base) in swap.old.iter().filter(|(_, base)| (swap.from..upto).contains(base)) {
+            let path = self.plan.folder.join(&kind.name(*base));
+            self.ask(fx, |id| DiskOp::Remove { id, path });
         }
-        if old.is_empty() {
+        if self.pending == 0 {
             return self.swap_in(&swap.names, fx);
         }
         self.step = Step::SwapIn { names: swap.names };

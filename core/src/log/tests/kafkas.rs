@@ -5,7 +5,7 @@ use super::*;
 const KEPT: &str = "t-0/log-start";
 
 /// A log of `count` records, a segment for each two.
-fn segments_of_two(count: i64) -> World {
+pub(super) fn segments_of_two(count: i64) -> World {
     let two = batch(0, None, 1).bytes().len() as u64 * 2;
     let mut world = World::new(LogSettings { segment_bytes: two, ..settings() });
     for n in 0..count {
@@ -15,7 +15,7 @@ fn segments_of_two(count: i64) -> World {
 }
 
 impl World {
-    fn file(&self, name: &str) -> FilePath {
+    pub(super) fn file(&self, name: &str) -> FilePath {
         self.log.folder().join(name)
     }
 

@@ -1,7 +1,8 @@
 //! Crashes at moments of their own, and what recovery makes of them.
 
+use super::kafkas::segments_of_two;
 use super::*;
-use crate::log::names::{LEADER_EPOCHS, LOG_START};
+use crate::log::names::{LEADER_EPOCHS, LOG_START, PARTITION_METADATA};
 
 impl World {
     fn begin_start(&mut self, start: i64) -> Vec<DiskOp> {
@@ -202,4 +203,27 @@ fn a_batch_at_a_wrong_place_ends_the_log_before_it() {
         );
         assert_eq!(world.bytes_of(&FileKind::Log.name(Offset(0))).len() % 9, 0);
     }
+}
+
+#[test]
+fn what_comes_back_past_the_end_of_a_clean_stop_is_nothing() {
+    let mut world = segments_of_two(10);
+    world.close();
+    let path = world.file(&FileKind::Snapshot.name(Offset(10)));
+    let later = world.file(&FileKind::Snapshot.name(Offset(99)));
+    let snapshot = world.disk.files[&path].clone();
+    world.disk.files.insert(later, snapshot);
+    world.reopen();
+    assert_eq!(world.log.end(), Offset(10));
+}
+
+#[test]
+fn a_log_that_is_opened_anew_is_no_other_topics() {
+    let mut world = segments_of_two(2);
+    let path = world.file(PARTITION_METADATA);
+    let text = "version: 0\ntopic_id: AAAAAAAAAAAAAAAAAAAAaQ\n";
+    world.disk.files.insert(path, text.as_bytes().to_vec());
+    let plan = RecoveryPlan { durable: Offset(0), ..world.log.reopening() };
+    let refused = recover(&mut world.disk, &mut world.files, plan).unwrap_err();
+    assert!(refused.contains("belongs to topic"), "{refused}");
 }

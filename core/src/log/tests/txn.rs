@@ -221,3 +221,16 @@ fn a_marker_says_which_coordinator_wrote_it() {
     let (_, entry) = producers.iter().next().unwrap();
     assert_eq!((entry.coordinator_epoch, entry.open_transaction), (9, None));
 }
+
+#[test]
+fn a_segment_that_ends_at_the_recovery_point_may_have_been_closed_after_it_was_written() {
+    let mut model = three_segments();
+    model.world.flush();
+    let active = model.world.log.segments().last().unwrap().base;
+    model.world.checkpoint = active;
+    // It was on its way when the process ended.
+    let last = model.txn_files().pop().unwrap();
+    model.world.disk.files.remove(&last);
+    model.world.kill();
+    model.check();
+}
