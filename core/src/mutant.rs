@@ -133,11 +133,13 @@ pub enum Mutant {
     SwapMarkFirst,
     /// A log begins its second segment before it is on disk where it starts (breaks L7).
     RollBeforeStart,
+    /// Recovery writes indexes and files of aborted transactions at once (breaks T3).
+    SealedAtOnce,
 }
 
 impl Mutant {
     /// Every planted bug there is.
-    pub const ALL: [Self; 57] = [
+    pub const ALL: [Self; 58] = [
         Self::NoTornTailCheck,
         Self::NoSequenceCheck,
         Self::AckBeforeCompletion,
@@ -195,6 +197,7 @@ impl Mutant {
         Self::RollBelieved,
         Self::SwapMarkFirst,
         Self::RollBeforeStart,
+        Self::SealedAtOnce,
     ];
 
     /// The bug of that name.
@@ -264,6 +267,7 @@ impl Mutant {
             Self::RollBelieved => "roll-believed",
             Self::SwapMarkFirst => "swap-mark-first",
             Self::RollBeforeStart => "roll-before-start",
+            Self::SealedAtOnce => "sealed-at-once",
         }
     }
 }

@@ -71,7 +71,8 @@ pub fn scenario(mutant: Mutant) -> Scenario {
         | GapBelieved
         | RollBelieved
         | SwapMarkFirst
-        | RollBeforeStart => Scenario::Log,
+        | RollBeforeStart
+        | SealedAtOnce => Scenario::Log,
         _ => Scenario::Single,
     }
 }

@@ -181,6 +181,7 @@ enum Step {
     Scan { at: usize, scan: Scan },
     Cut,
     CutEpochs,
+    SealAborted,
     Seal,
     Finished,
 }
@@ -253,7 +254,7 @@ impl Recovery {
             return Recovered::Working;
         }
         self.pending -= 1;
-        let sealing = matches!(self.step, Step::Seal | Step::Rebuilt { .. });
+        let sealing = matches!(self.step, Step::SealAborted | Step::Seal | Step::Rebuilt { .. });
         match done.result {
             Err(IoError::NoSpace(_)) if sealing && done.id.end != NO_INDEX => {
                 self.starve(done.id.end);
@@ -365,6 +366,7 @@ impl Recovery {
             (Step::Scan { at, scan }, IoOk::Read(bytes)) => self.on_scan(at, scan, &bytes, fx),
             (Step::Cut, _) => self.cut_epochs(fx),
             (Step::CutEpochs, _) => self.seal(fx),
+            (Step::SealAborted, _) => self.seal_rest(fx),
             (Step::Seal, _) => Ok(()),
             (step, answer) => unreachable!("an answer {answer:?} that {step:?} does not have"),
         };

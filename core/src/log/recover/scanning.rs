@@ -381,12 +381,21 @@ impl Recovery {
         }
     }
 
-    /// Writes what the scan rebuilt and sweeps away what describes more than there is.
+    /// Writes what the scan rebuilt and sweeps away what describes more than there is. Indexes come
+    /// last: a segment that has them is taken to have a file of its aborted transactions, if there
+    /// are any.
     pub(super) fn seal<E: From<DiskOp>>(&mut self, fx: &mut Fx<E>) -> Result<(), String> {
-        self.step = Step::Seal;
+        self.step = Step::SealAborted;
         if self.end < self.plan.log_start.unwrap_or(Offset(0)) {
             self.start_over(fx);
         }
+        self.put_aborted(fx);
+        let at_once = self.plan.settings.mutants.has(Mutant::SealedAtOnce);
+        if self.pending > 0 && !at_once { Ok(()) } else { self.seal_rest(fx) }
+    }
+
+    pub(super) fn seal_rest<E: From<DiskOp>>(&mut self, fx: &mut Fx<E>) -> Result<(), String> {
+        self.step = Step::Seal;
         if self.start_anew {
             // Records that come from here on must not be behind a gap when the epochs are lost.
             let path = self.plan.folder.join(LOG_START);
@@ -394,7 +403,6 @@ impl Recovery {
             self.ask_about(START, fx, |id| DiskOp::Put { id, path, data, durable: true });
         }
         self.put_indexes(fx);
-        self.put_aborted(fx);
         let stale = self.files.snapshots.split_off(&self.end.plus(1));
         for at in stale {
             let path = self.plan.folder.join(&FileKind::Snapshot.name(at));
@@ -434,7 +442,9 @@ impl Recovery {
     fn put_indexes<E: From<DiskOp>>(&mut self, fx: &mut Fx<E>) {
         let closed = self.segments.len().saturating_sub(1);
         for at in self.first_scanned().min(closed)..closed {
-            self.put_indexes_of(at, fx);
+            if !self.segments[at].starved {
+                self.put_indexes_of(at, fx);
+            }
         }
     }
 
