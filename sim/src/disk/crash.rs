@@ -35,7 +35,10 @@ impl SimDisk {
         (self.sickness, self.failed) = (None, None);
         self.interrupt(choices, now);
         if crash == Crash::Power {
+            let before = self.tree.bytes();
             self.tree.lose_power(choices);
+            // What is lost takes up no space.
+            self.give_room(before.saturating_sub(self.tree.bytes()));
         }
         self.files.clear();
         self.busy.clear();

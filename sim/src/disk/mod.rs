@@ -397,7 +397,7 @@ impl SimDisk {
         (fits < bytes).then_some(fits)
     }
 
-    fn give_room(&mut self, bytes: u64) {
+    pub(super) fn give_room(&mut self, bytes: u64) {
         if let Some(room) = &mut self.room {
             *room += bytes;
         }

@@ -124,6 +124,15 @@ impl Tree {
         inode
     }
 
+    /// What all files hold together.
+    pub(super) fn bytes(&self) -> u64 {
+        let files = self.live.values().filter_map(|entry| match entry {
+            Entry::File(inode) => self.files.get(inode),
+            Entry::Dir => None,
+        });
+        files.map(|file| file.live.len() as u64).sum()
+    }
+
     /// Writes into the page cache.
     pub fn write(&mut self, inode: Inode, at: u64, bytes: Bytes, now: Timestamp) {
         if let Some(file) = self.files.get_mut(&inode) {
