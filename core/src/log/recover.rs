@@ -716,8 +716,12 @@ impl Recovery {
         let last = self.segments.len() - 1;
         let segment = &self.segments[last];
         let file = segment.file;
+        // What comes before the last entry is not read: its producers have to be known.
+        let replayed = |relative: u32| self.replayed > segment.base.plus(i64::from(relative));
         match (parse_offsets(offsets, segment.size), parse_times(times)) {
-            (Some(offsets), Some(times)) if !offsets.is_empty() && !times.is_empty() => {
+            (Some(offsets), Some(times))
+                if offsets.last().is_some_and(|e| replayed(e.relative)) && !times.is_empty() =>
+            {
                 let indexes = Indexes { offsets, times };
                 self.step = Step::FirstHeader { indexes };
                 self.read(file, 0, 61, fx);

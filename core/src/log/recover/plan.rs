@@ -123,7 +123,7 @@ impl Files {
         let upto = match plan.clean && self.untold.is_none() {
             _ if beyond => Offset(i64::MAX),
             // One past the end was removed, and came back when the power went off.
-            true if plan.recovery_point.0 > 0 => plan.recovery_point,
+            true if plan.durable.0 > 0 => plan.durable,
             _ => self.told_from(plan),
         };
         let first = self.segments.keys().next().copied().unwrap_or(Offset(0));

@@ -227,3 +227,21 @@ fn a_log_that_is_opened_anew_is_no_other_topics() {
     let refused = recover(&mut world.disk, &mut world.files, plan).unwrap_err();
     assert!(refused.contains("belongs to topic"), "{refused}");
 }
+
+#[test]
+fn a_clean_stop_without_its_snapshot_has_producers_learnt_from_the_records() {
+    let mut world = World::new(LogSettings { index_interval: 1, ..settings() });
+    for end in [5, 10] {
+        for n in end - 5..end {
+            world.append(n, Some((n, 0)), 1);
+        }
+        world.close();
+        if end == 5 {
+            world.reopen();
+        }
+    }
+    let path = FilePath::new(0, format!("t-0/{}", FileKind::Snapshot.name(Offset(10))));
+    world.disk.files.remove(&path).expect("it was there");
+    world.reopen();
+    assert_eq!(world.log.producers().iter().count(), 10);
+}
