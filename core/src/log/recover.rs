@@ -455,8 +455,9 @@ impl Recovery {
         let certain = durable.0 > 0 || self.plan.own;
         if let Some(other) = owner.filter(|owner| *owner != own && certain) {
             return Err(format!(
-                "belongs to topic {other} by its {PARTITION_METADATA}, and topic {own} had records \
-                 up to offset {durable} there. Nothing was changed"
+                "belongs to topic {other} by its {PARTITION_METADATA}, and topic {own} had its log \
+                 there, durable up to offset {durable}: the file is damaged or another one's. \
+                 Nothing was changed"
             ));
         }
         if let Some(other) = owner.filter(|owner| *owner != self.plan.topic_id) {

@@ -641,7 +641,7 @@ fn what_is_gone_from_below_the_recovery_point_is_missed() {
         let owner = files.get_mut(&FilePath::new(0, "t-0/partition.metadata")).unwrap();
         *owner.iter_mut().rev().nth(5).unwrap() ^= 2;
     });
-    assert!(whose.contains("had records up to offset 10 there"), "{whose}");
+    assert!(whose.contains("durable up to offset 10"), "{whose}");
     let start = refusal(true, |files| {
         files.insert(FilePath::new(0, "t-0/log-start"), b"99999".to_vec());
     });

@@ -210,19 +210,16 @@ impl Shard {
             return;
         }
         let Some(Slot::Deleting(gone)) = self.slots.get(slot) else { return };
-        if let Err(error) = &done.result {
-            let text = format!("{} could not be removed: {error}", gone.folder.path);
-            note(Level::Warn, text, fx);
+        let path = gone.folder.clone();
+        if done.id.end == 0 && done.result.is_ok() {
+            let id = IoId { end: 1, ..done.id };
+            return fx.push(Effect::Disk(DiskOp::Remove { id, path }));
         }
-        match &done.result {
-            Ok(_) if done.id.end == 0 => {
-                let id = IoId { end: 1, ..done.id };
-                fx.push(Effect::Disk(DiskOp::Remove { id, path: gone.folder.clone() }));
-            }
-            Err(IoError::Failed(why) | IoError::Damaged(why)) => {
-                self.on_dir_failed(now, gone.folder.dir, why, fx);
-            }
-            Ok(_) | Err(IoError::NoSpace(_)) => _ = self.slots.remove(slot),
+        self.slots.remove(slot);
+        let Err(error) = &done.result else { return };
+        note(Level::Warn, format!("{} could not be removed: {error}", path.path), fx);
+        if let IoError::Failed(why) | IoError::Damaged(why) = error {
+            self.on_dir_failed(now, path.dir, why, fx);
         }
     }
 }

@@ -172,9 +172,9 @@ impl Shard {
         }
         if self.stopping == Stopping::No {
             self.follow_leadership(now, slot, fx);
-        }
-        if self.stopping == Stopping::No && moved {
-            self.resume_ledger(now, slot, fx);
+            if moved {
+                self.resume_ledger(now, slot, fx);
+            }
         }
         self.unpark(now, fx);
     }

@@ -349,7 +349,7 @@ fn a_directory_fails_that_cannot_be_left() {
     world.place();
     let failed = |mail: &ToControl| matches!(mail, ToControl::DirFailed { dir: 0, .. });
     assert!(world.control.iter().any(failed), "{:?}", world.control);
-    assert_eq!(world.dir(), Some(1));
+    assert_eq!((world.dir(), world.shard.slots.iter().count()), (Some(1), 1));
     world.produce(2, 1, Acks::All, batch(5, 1, None));
     assert_eq!(base(world.produced(2)), 20);
 }
