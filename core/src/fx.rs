@@ -29,6 +29,11 @@ impl<E> Fx<E> {
         self.list.drain(..)
     }
 
+    /// Gives back the memory of a step of rare size: keeps room for that many effects.
+    pub fn shrink_to(&mut self, effects: usize) {
+        self.list.shrink_to(effects);
+    }
+
     /// The effects emitted and not yet drained.
     #[must_use]
     pub fn as_slice(&self) -> &[E] {

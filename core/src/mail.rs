@@ -112,7 +112,7 @@ pub enum ToShard {
 pub struct Checkpoints {
     /// Whether the node was stopped cleanly before.
     pub clean: bool,
-    /// Offsets below which a log is known to be durable.
+    /// Offsets from which logs have to be recovered.
     pub recovery_points: BTreeMap<String, Offset>,
     /// Log starts past the first segment's base.
     pub log_starts: BTreeMap<String, Offset>,
@@ -125,6 +125,15 @@ pub struct Checkpoints {
     pub cleaned: BTreeMap<String, Offset>,
     /// Where logs can be.
     pub directories: Directories,
+}
+
+impl Checkpoints {
+    /// How far the log of this very topic was durable; none where no checkpoint of ours is.
+    #[must_use]
+    pub fn durable_of(&self, id: PartitionId) -> Option<Offset> {
+        let known = self.durable.as_ref();
+        known.map(|known| known.get(&id).copied().unwrap_or(Offset(0)))
+    }
 }
 
 /// The data directories of a node as its start found them.
@@ -396,8 +405,10 @@ pub struct LogCheckpoint {
     pub name: Arc<str>,
     /// In which data directory.
     pub dir: u16,
-    /// Durable below it.
+    /// Recovery begins here: [`crate::log::Log::stated_recovery_point`].
     pub recovery_point: Offset,
+    /// Durable below it, side files included.
+    pub durable: Offset,
     /// Log start, when it is past the first segment's base.
     pub log_start: Option<Offset>,
     /// High watermark.

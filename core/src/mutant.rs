@@ -64,12 +64,14 @@ pub enum Mutant {
     SnapshotBeyondScan,
     /// A log counts as stopped cleanly as soon as it is written (as KAFKA-15375; breaks L7).
     ClosedBeforeSealed,
-    /// The file of leader epochs is replaced without a sync (KAFKA-16541; breaks L3, L7).
+    /// The file of leader epochs is replaced without a sync, and believed as it is found
+    /// (KAFKA-16541; breaks L3, L7).
     EpochsNotSynced,
     /// Segments are removed by where they stand in a list that has changed (KAFKA-12955; breaks
     /// L7).
     WrongSegmentsRemoved,
-    /// Recovery need not look where epochs began that are not on disk yet (breaks L3, L10).
+    /// Recovery need not look where epochs began that are not on disk yet, and believes those that
+    /// are (breaks L3, L10).
     EpochsNotAwaited,
     /// Recovery rebuilds indexes from the recovery point on only (breaks L6).
     MissingIndexIgnored,

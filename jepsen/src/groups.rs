@@ -110,6 +110,9 @@ pub(crate) struct Group {
     told: BTreeMap<String, u64>,
     /// Since when processes are members without a break.
     within: BTreeMap<u64, Within>,
+    /// Members of what the coordinator has forgotten. It may know some of them from long ago, and
+    /// what it says to them then does not tell what they have.
+    estranged: BTreeSet<u64>,
     /// In which epoch partitions were given to those who have them, as far as it is told.
     terms: BTreeMap<Key, i32>,
     /// The processes that do not do what the group waits for.
@@ -217,6 +220,7 @@ impl Group {
             GroupAction::Stalls { limit_ms } => self.on_stalls(process, time, *limit_ms),
             GroupAction::Joined { generation, member, id, members } => {
                 self.deleted = false;
+                self.estranged.remove(&process);
                 found.extend(self.on_member(process, id));
                 found.extend(members.as_ref().and_then(|members| self.twice(*generation, members)));
                 let members = members.as_ref().map(who);
@@ -255,10 +259,12 @@ impl Group {
                 found.extend(self.overstays(process));
                 found.extend(self.on_alive(process));
             }
-            GroupAction::Rejoins if !self.restarts => {}
             GroupAction::Rejoins | GroupAction::Out => {
-                self.within.remove(&process);
-                self.stalls.remove(&process);
+                self.estranged.remove(&process);
+                if self.restarts || matches!(action, GroupAction::Out) {
+                    self.within.remove(&process);
+                    self.stalls.remove(&process);
+                }
             }
             GroupAction::Expires => self.expires = true,
             GroupAction::Restarts => self.restarts = true,
@@ -457,6 +463,9 @@ impl Group {
             let group = self.name.clone();
             return Some(Anomaly::GenerationBack { group, known, told: epoch });
         }
+        if self.estranged.contains(&process) {
+            return None;
+        }
         let owners = self.generations.get(&epoch).map(|generation| &generation.owners);
         let other = |key: &&Key| owners?.get(*key).filter(|owner| *owner != member).cloned();
         let shared = owned.iter().find_map(|key| Some((key.clone(), other(&key)?)));
@@ -582,7 +591,7 @@ impl Group {
 
     fn forget(&mut self) {
         self.begin_again();
-        self.within.clear();
+        self.estranged.extend(std::mem::take(&mut self.within).into_keys());
         for commits in self.keys.values_mut() {
             commits.expire();
             let open = commits.sent.values_mut().filter(|sent| sent.fate == Fate::Open);

@@ -85,6 +85,9 @@ impl<T> Inbox<T> {
     /// Puts everything that came behind what is in `to`.
     pub(crate) fn take_into(&self, to: &mut VecDeque<T>) {
         let mut items = self.lock();
+        if items.is_empty() {
+            return;
+        }
         if to.is_empty() {
             std::mem::swap(&mut *items, to);
         } else {

@@ -31,6 +31,8 @@ const INPUTS_PER_LOOK: usize = 8;
 const ROUNDS: usize = 4;
 /// A machine that wants a tick right after a tick gets it this much later: no spinning.
 const TICK_GAP: Duration = Duration::from_millis(1);
+/// Items that the queues of a unit at rest keep room for.
+const KEPT: usize = 256;
 
 /// A machine of the core, as far as a driver must know it.
 pub trait Machine: Send + 'static {
@@ -181,7 +183,10 @@ impl<M: Machine, H: Host<M>> Desk<M, H> {
     fn work(&mut self, clock: &Clock, inbox: &Inbox<Item<M::Input, H::Event>>) -> Hold {
         let began = clock.mono();
         for count in 1..=HOLD_INPUTS {
-            let Some(item) = self.next(inbox) else { return Hold::Rested };
+            let Some(item) = self.next(inbox) else {
+                self.shrink();
+                return Hold::Rested;
+            };
             self.turn.now = clock.now();
             self.on_item(item);
             let look = count % INPUTS_PER_LOOK == 0;
@@ -207,6 +212,13 @@ impl<M: Machine, H: Host<M>> Desk<M, H> {
             inbox.take_into(&mut self.todo);
         }
         self.todo.pop_front()
+    }
+
+    /// Queues grow with the partitions of a start; a broker at rest does not need them.
+    fn shrink(&mut self) {
+        self.todo.shrink_to(KEPT);
+        self.turn.back.shrink_to(KEPT);
+        self.fx.shrink_to(KEPT);
     }
 
     fn on_item(&mut self, item: Item<M::Input, H::Event>) {

@@ -1,8 +1,8 @@
 //! The checkpoint files of all data directories: what is in them, and when they are written.
 //!
 //! Kafka's files name topics by their names, so what they say may be of an earlier topic of the
-//! same name. Recovery points are written a second time, by topic id: what that file says was
-//! durable was durable of this very topic, and has to be there.
+//! same name. How far logs are durable is written beside, by topic id: that was durable of this
+//! very topic, and has to be there.
 //!
 //! Invariant L10: an entry leaves only when its partition does. What a shard does not report
 //! keeps its last value, and a topic made anew under an old name inherits nothing.
@@ -27,6 +27,7 @@ struct Entry {
     dir: u16,
     topic: TopicId,
     recovery_point: Offset,
+    durable: Offset,
     log_start: Option<Offset>,
     high_watermark: Offset,
 }
@@ -138,25 +139,28 @@ impl Keeper {
     pub(super) fn begin(&mut self, image: &Image, clean: bool) -> Checkpoints {
         let told = self.checkpoints(clean);
         let found = std::mem::take(&mut self.found);
-        // The file by id only repeats what the recovery points say.
         let by_name = found.into_iter().filter(|((_, kind), _)| *kind != CheckpointKind::Durable);
         for ((dir, kind), entries) in by_name {
             for (key, at) in entries {
                 let Some(topic) = topic_of(image, &key) else { continue };
+                let durable = told.durable_of(PartitionId { topic, index: key.1 });
                 let entry = self.logs.entry(key).or_insert(Entry {
                     dir,
                     topic,
                     recovery_point: Offset(0),
+                    durable: durable.unwrap_or(Offset(0)),
                     log_start: None,
                     high_watermark: Offset(0),
                 });
                 match kind {
-                    CheckpointKind::RecoveryPoints | CheckpointKind::Durable => {
+                    CheckpointKind::RecoveryPoints => {
                         entry.recovery_point = at;
+                        // Of Kafka's it is not known whether it closes a segment.
+                        entry.durable = durable.unwrap_or(Offset((at.0 - 1).max(0)));
                     }
                     CheckpointKind::LogStarts => entry.log_start = Some(at),
                     CheckpointKind::HighWatermarks => entry.high_watermark = at,
-                    CheckpointKind::Cleaned => {}
+                    CheckpointKind::Durable | CheckpointKind::Cleaned => {}
                 }
             }
         }
@@ -176,6 +180,7 @@ impl Keeper {
                 dir: log.dir,
                 topic,
                 recovery_point: log.recovery_point,
+                durable: log.durable,
                 log_start: log.log_start,
                 high_watermark: log.high_watermark,
             };
@@ -222,7 +227,8 @@ impl Keeper {
 
     fn entries(&self, dir: u16, kind: CheckpointKind) -> BTreeMap<Key, Offset> {
         let value = |entry: &Entry| match kind {
-            CheckpointKind::RecoveryPoints | CheckpointKind::Durable => Some(entry.recovery_point),
+            CheckpointKind::RecoveryPoints => Some(entry.recovery_point),
+            CheckpointKind::Durable => Some(entry.durable),
             CheckpointKind::LogStarts => entry.log_start,
             CheckpointKind::HighWatermarks => Some(entry.high_watermark),
             CheckpointKind::Cleaned => None,

@@ -166,6 +166,18 @@ impl Log {
         }
     }
 
+    /// The recovery point as a checkpoint gives it: below the end of a segment that goes on. Where
+    /// it says the same as [`Log::durable`] does, and a segment ends there, that one was closed.
+    #[must_use]
+    pub fn stated_recovery_point(&self) -> Offset {
+        let point = self.recovery_point();
+        let goes_on = self.segments.last().is_some_and(|active| active.base < point);
+        match goes_on && point == self.end && !self.settings.mutants.has(Mutant::RollBelieved) {
+            true => Offset(point.0 - 1),
+            false => point,
+        }
+    }
+
     /// Leader epochs.
     #[must_use]
     pub fn epochs(&self) -> &EpochCache {

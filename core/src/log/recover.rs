@@ -65,7 +65,8 @@ pub struct RecoveryPlan {
     pub own: bool,
     /// Whether the node was stopped cleanly.
     pub clean: bool,
-    /// What the checkpoint says is durable: batches below need not be checked.
+    /// What the checkpoint says is durable: batches below need not be checked. If it is the same as
+    /// `durable`, a segment that ends there was closed by then ([`Log::stated_recovery_point`]).
     pub recovery_point: Offset,
     /// What is known to have been durable of this very log: a log that ends below is damaged.
     pub durable: Offset,
@@ -632,6 +633,7 @@ impl Recovery {
     }
 
     fn open_segments<E: From<DiskOp>>(&mut self, now: Now, ids: &mut FileIds, fx: &mut Fx<E>) {
+        self.segments.reserve_exact(self.files.segments.len());
         for (&base, found) in &self.files.segments {
             let file = ids.fresh();
             let path = self.plan.folder.join(&FileKind::Log.name(base));

@@ -51,6 +51,25 @@ fn batch(seed: i64, producer: Option<(i64, i32)>, records: i64) -> CheckedBatch 
     CheckedBatch::trusted(raw.header, raw.bytes, None)
 }
 
+/// What a checkpoint says of a log.
+#[derive(Copy, Clone, Debug, Default, PartialEq, Eq)]
+struct Checkpoint {
+    recovery_point: Offset,
+    durable: Offset,
+}
+
+impl Checkpoint {
+    fn of(log: &Log) -> Self {
+        Self { recovery_point: log.stated_recovery_point(), durable: log.recovery_point() }
+    }
+}
+
+impl From<Offset> for Checkpoint {
+    fn from(at: Offset) -> Self {
+        Self { recovery_point: at, durable: at }
+    }
+}
+
 /// A log on a disk, with what was appended to it.
 struct World {
     disk: MemoryDisk,
@@ -59,7 +78,7 @@ struct World {
     log: Log,
     appended: Vec<BatchHeader>,
     clean: bool,
-    checkpoint: Offset,
+    checkpoint: Checkpoint,
     log_start: Offset,
 }
 
@@ -76,7 +95,7 @@ impl World {
             log,
             appended: Vec::new(),
             clean: false,
-            checkpoint: Offset(0),
+            checkpoint: Checkpoint::default(),
             log_start: Offset(0),
         }
     }
@@ -114,7 +133,7 @@ impl World {
     }
 
     fn take_checkpoint(&mut self) {
-        self.checkpoint = self.log.recovery_point();
+        self.checkpoint = Checkpoint::of(&self.log);
         self.log_start = self.log.log_start();
     }
 
@@ -211,9 +230,10 @@ impl World {
 fn plan(
     settings: &LogSettings,
     clean: bool,
-    recovery_point: Offset,
+    checkpoint: impl Into<Checkpoint>,
     log_start: Option<Offset>,
 ) -> RecoveryPlan {
+    let Checkpoint { recovery_point, durable } = checkpoint.into();
     RecoveryPlan {
         owner: 0,
         generation: 1,
@@ -222,7 +242,7 @@ fn plan(
         own: false,
         clean,
         recovery_point,
-        durable: recovery_point,
+        durable,
         gaps: Gaps::None,
         log_start,
         settings: settings.clone(),

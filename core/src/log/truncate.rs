@@ -124,10 +124,17 @@ impl Log {
         Truncation::begin(self, Aim::Start(start), generation, fx)
     }
 
-    /// A checkpoint says now that this log is durable up to `recovery_point`. When that is so,
-    /// what a truncation had to hold against older checkpoints is not needed any more.
-    pub fn on_checkpoint<E: From<DiskOp>>(&mut self, recovery_point: Offset, fx: &mut Fx<E>) {
-        if self.store.bounded && recovery_point <= self.recovery_point() {
+    /// A checkpoint says now that this log is durable up to `durable` and has to be recovered from
+    /// `recovery_point`. When that is so, what a truncation had to hold against older checkpoints
+    /// is not needed any more.
+    pub fn on_checkpoint<E: From<DiskOp>>(
+        &mut self,
+        recovery_point: Offset,
+        durable: Offset,
+        fx: &mut Fx<E>,
+    ) {
+        let so = recovery_point <= self.stated_recovery_point() && durable <= self.recovery_point();
+        if self.store.bounded && so {
             self.store.bounded = false;
             self.store.remove(self.store.folder.join(TRUNCATED_TO), fx);
         }

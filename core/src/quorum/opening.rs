@@ -111,7 +111,8 @@ impl Opening {
             own: false,
             clean: settings.clean,
             recovery_point: settings.recovery_point,
-            // What is missing is judged below, where the reason can be told better.
+            // What is missing is judged below, where the reason can be told better; nor is it known
+            // whether the recovery point closes a segment.
             durable: Offset(0),
             gaps: Gaps::None,
             log_start: None,

@@ -109,13 +109,12 @@ impl Shard {
         let dir = self.place_of(&name, state).unwrap_or(NOWHERE);
         let checkpoints = &self.checkpoints;
         let named = checkpoints.recovery_points.get(&name).copied().unwrap_or(Offset(0));
-        let known = checkpoints.durable.as_ref();
-        let durable = known.map(|known| known.get(&id).copied().unwrap_or(Offset(0)));
+        let durable = checkpoints.durable_of(id);
         let plan = RecoveryPlan {
             owner,
             generation: 1,
             clean: checkpoints.clean,
-            recovery_point: durable.unwrap_or(named),
+            recovery_point: durable.map_or(named, |durable| durable.min(named)),
             // What Kafka's file says by name is sure to be of this topic after a clean stop only.
             durable: durable.max(checkpoints.clean.then_some(named)).unwrap_or(Offset(0)),
             gaps: checkpoints.cleaned.get(&name).map_or(Gaps::None, |at| Gaps::Cleaned(*at)),

@@ -246,7 +246,8 @@ impl Shard {
             LogCheckpoint {
                 name: Arc::clone(&log.folder().path),
                 dir: log.folder().dir,
-                recovery_point: log.recovery_point(),
+                recovery_point: log.stated_recovery_point(),
+                durable: log.recovery_point(),
                 log_start: (first != Some(start) && start.0 > 0).then_some(start),
                 high_watermark: partition.high_watermark(),
             }

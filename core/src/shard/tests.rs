@@ -418,7 +418,7 @@ fn a_clean_stop_and_a_start_find_everything() {
         world.produce(request, 1, Acks::All, batch(5, 1, Some(sequence)));
     }
     let checkpoints = world.stop();
-    assert_eq!(checkpoints.recovery_points["t-0"], Offset(10));
+    assert_eq!(checkpoints.recovery_points["t-0"], Offset(9));
     world.disk.lose_power();
     world.restart(checkpoints);
     assert_eq!(world.bases(1, 0).len(), 10);

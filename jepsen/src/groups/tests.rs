@@ -186,6 +186,27 @@ fn generations_do_not_go_back() {
 }
 
 #[test]
+fn what_a_coordinator_says_from_long_ago_does_not_tell_what_a_member_has() {
+    let history = |forgets: bool, out: bool| {
+        let history = History::new().assigned(1, 3, "a", &[0]);
+        let history = if forgets { history.did(0, GroupAction::Forgotten) } else { history };
+        let history = if out { history.did(1, GroupAction::Out) } else { history };
+        // It knew of an earlier "a", which had nothing in that epoch.
+        history.assigned(1, 4, "a", &[0]).assigned(2, 7, "b", &[0]).committed(1, 4, 5)
+    };
+    let stale = |generation| Anomaly::StaleCommit {
+        group: group(),
+        key: key(0),
+        offset: 5,
+        generation,
+        known: 7,
+    };
+    history(true, false).finds(&[]);
+    history(false, false).finds(&[stale(3)]);
+    history(true, true).finds(&[stale(4)]);
+}
+
+#[test]
 fn a_generation_is_not_given_to_others() {
     let twice = |member: &str| Anomaly::GenerationTwice {
         group: group(),

@@ -21,6 +21,7 @@ use crate::oracle::Violation;
 #[derive(Copy, Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Saved {
     recovery_point: i64,
+    durable: i64,
     start: i64,
     clean: bool,
 }
@@ -60,9 +61,15 @@ pub(super) fn sicknesses(choices: &mut Choices, swarm: &LogSwarm) -> VecDeque<(u
 }
 
 impl Saved {
+    fn of(log: &Log, clean: bool) -> Self {
+        let recovery_point = log.stated_recovery_point().0;
+        let (durable, start) = (log.recovery_point().0, log.log_start().0);
+        Self { recovery_point, durable, start, clean }
+    }
+
     fn encode(self) -> Bytes {
-        let Self { recovery_point, start, clean } = self;
-        Bytes::from(format!("{recovery_point} {start} {clean}\n"))
+        let Self { recovery_point, durable, start, clean } = self;
+        Bytes::from(format!("{recovery_point} {durable} {start} {clean}\n"))
     }
 
     fn parse(text: Option<Bytes>) -> Self {
@@ -70,8 +77,8 @@ impl Saved {
         let text = String::from_utf8_lossy(&text).into_owned();
         let mut words = text.split_whitespace();
         let mut number = || words.next().and_then(|word| word.parse().ok()).unwrap_or(0);
-        let (recovery_point, start) = (number(), number());
-        Self { recovery_point, start, clean: text.contains("true") }
+        let (recovery_point, durable, start) = (number(), number(), number());
+        Self { recovery_point, durable, start, clean: text.contains("true") }
     }
 }
 
@@ -105,8 +112,8 @@ impl LogWorld {
     pub(super) fn checkpoint(&mut self) {
         let Phase::Serving(log) = &self.phase else { return };
         if self.saving.is_none() {
-            let (recovery_point, start) = (log.recovery_point().0, log.log_start().0);
-            self.save(Saved { recovery_point, start, clean: false });
+            let saved = Saved::of(log, false);
+            self.save(saved);
         }
     }
 
@@ -116,7 +123,7 @@ impl LogWorld {
             return self.failed(&error.to_string());
         }
         let saved = self.saving.take();
-        self.saved_point = saved.map_or(self.saved_point, |saved| saved.recovery_point);
+        self.saved_point = saved.map_or(self.saved_point, |saved| saved.durable);
         self.tally.checkpoints += u64::from(saved.is_some());
         match (std::mem::replace(&mut self.phase, Phase::Down), &done.result) {
             (Phase::Reading, Ok(IoOk::Content(text))) => {
@@ -131,7 +138,8 @@ impl LogWorld {
             (Phase::Serving(mut log), _) => {
                 let mut fx = Fx::new();
                 if let Some(saved) = saved {
-                    log.on_checkpoint(Offset(saved.recovery_point), &mut fx);
+                    let Saved { recovery_point, durable, .. } = saved;
+                    log.on_checkpoint(Offset(recovery_point), Offset(durable), &mut fx);
                 }
                 self.phase = Phase::Serving(log);
                 self.submit(&mut fx);
@@ -146,7 +154,7 @@ impl LogWorld {
 
     fn open(&mut self, saved: Saved) {
         self.generation += 1;
-        self.begin_opening(self.told(saved.recovery_point, saved.clean));
+        self.begin_opening(self.told(saved.durable, saved.clean));
         let plan = RecoveryPlan {
             owner: 0,
             generation: self.generation,
@@ -155,7 +163,7 @@ impl LogWorld {
             own: false,
             clean: saved.clean,
             recovery_point: Offset(saved.recovery_point),
-            durable: Offset(saved.recovery_point),
+            durable: Offset(saved.durable),
             gaps: Gaps::None,
             log_start: (saved.start > 0).then_some(Offset(saved.start)),
             settings: self.swarm.settings(self.mutants),
@@ -379,8 +387,7 @@ impl LogWorld {
 
     fn leave(&mut self, log: Box<Log>) {
         if self.saving.is_none() {
-            let (recovery_point, start) = (log.end().0, log.log_start().0);
-            self.save(Saved { recovery_point, start, clean: true });
+            self.save(Saved::of(&log, true));
         }
         self.phase = Phase::Leaving(log);
     }

@@ -86,6 +86,7 @@ impl Model {
     pub(super) fn cut_end(&mut self, end: i64) {
         self.batches.retain(|header| header.next_offset().0 <= end);
         self.epochs.retain(|(_, start)| *start < end);
+        self.forgotten.retain(|(_, start)| *start < end);
         self.aborts.retain(|marker| *marker < end);
         (self.written, self.durable) = (self.written.min(end), self.durable.min(end));
     }
@@ -214,7 +215,8 @@ impl Model {
     fn adopt_epochs(&mut self, mut held: Vec<(i32, i64)>) {
         if let Some((epoch, at)) = held.first_mut() {
             let known = self.epochs.iter().find(|(known, _)| known == epoch);
-            *at = known.map_or(*at, |(_, from)| (*at).min(*from));
+            // Before it there is nothing, or the log does not know whose that is.
+            *at = known.map_or(*at, |(_, from)| (*at).min(*from)).min(self.start);
             self.epochs.retain(|(known, _)| known < epoch);
             self.epochs.append(&mut held);
         } else {

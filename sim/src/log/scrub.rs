@@ -209,9 +209,11 @@ impl LogWorld {
         due
     }
 
-    /// What was being gone through is gone.
+    /// What was being gone through is gone. Its sums may be on their way.
     pub(super) fn drop_search(&mut self) {
-        self.search = None;
+        if let Some(search) = self.search.take() {
+            self.seal_scars(search.job.target());
+        }
     }
 }
 

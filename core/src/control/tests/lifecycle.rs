@@ -180,6 +180,7 @@ fn a_report_from_before_a_name_was_used_again_is_not_taken() {
             name: "t-0".into(),
             dir: 0,
             recovery_point: Offset(1_000_000),
+            durable: Offset(1_000_000),
             log_start: None,
             high_watermark: Offset(1_000_000),
         }];

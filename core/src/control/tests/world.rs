@@ -277,6 +277,7 @@ impl World {
                     name: name.into(),
                     dir: *dir,
                     recovery_point,
+                    durable: recovery_point,
                     log_start,
                     high_watermark: Offset(20),
                 });

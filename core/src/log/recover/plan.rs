@@ -92,8 +92,9 @@ impl Files {
     pub(super) fn scan_from(&self, plan: &RecoveryPlan) -> Offset {
         let upto = if plan.clean { Offset(i64::MAX) } else { plan.recovery_point };
         // A segment that ends at the recovery point may have been closed later than that was
-        // written: its side files need not be whole.
-        let holding = match plan.settings.mutants.has(Mutant::RollBelieved) {
+        // written, its side files need not be whole then; unless what is said is this broker's.
+        let closed = plan.own || plan.recovery_point == plan.durable;
+        let holding = match closed {
             true => self.segments.range(..=upto).next_back(),
             false => self.segments.range(..upto).next_back(),
         };

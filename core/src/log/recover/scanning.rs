@@ -461,12 +461,13 @@ impl Recovery {
         }
     }
 
-    /// The log as it was found. What lay past the recovery point is in the page cache, and no
-    /// more is claimed.
+    /// The log as it was found. What lay past what is known to be durable is in the page cache, and
+    /// no more is claimed.
     pub(super) fn finish(&mut self) -> Log {
         let plan = &self.plan;
         let synced = plan.clean || plan.settings.syncs_before_ack();
-        let durable = if synced { self.end } else { self.end.min(plan.recovery_point) };
+        let known = plan.recovery_point.max(plan.durable);
+        let durable = if synced { self.end } else { self.end.min(known) };
         let first = self.first_base();
         let mut log = Log::empty(
             plan.owner,

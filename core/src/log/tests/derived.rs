@@ -127,7 +127,7 @@ fn a_log_that_is_read_from_its_beginning_says_its_epochs_itself() {
         ["0\n3\n3 1\n4 14\n8 28\n", "0\n2\n4 20\n8 28\n", "0\n1\n8 0\n", "0\n2\n3 0\n8 30\n"]
     {
         let mut world = copy(&world);
-        world.checkpoint = Offset(0);
+        world.checkpoint = Checkpoint::default();
         let again = world.check_after(false, text, |files| {
             files.insert(epochs.clone(), text.as_bytes().to_vec());
         });

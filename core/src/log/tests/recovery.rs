@@ -61,7 +61,7 @@ fn damage_in_what_is_deleted_is_no_damage() {
         }
     }
     world.take_checkpoint();
-    assert_eq!(world.checkpoint, Offset(59));
+    assert_eq!(world.checkpoint.durable, Offset(59));
     let base = world.log.segments().last().expect("one").base;
     world.bytes_of(&FileKind::Log.name(base)).fill(0);
     world.disk.kill();
@@ -83,6 +83,42 @@ fn a_closed_segment_without_indexes_gets_them() {
         assert_eq!(world.disk.files.get(&path), Some(&whole), "{kind:?}");
         world.check();
     }
+}
+
+#[test]
+fn a_segment_is_not_read_again_once_a_checkpoint_says_that_it_was_closed() {
+    let mut world = filled();
+    world.flush();
+    let active = world.log.segments().last().expect("one").base;
+    assert!(world.log.end() > active);
+    let stated = Offset(world.log.end().0 - 1);
+    assert_eq!(
+        Checkpoint::of(&world.log),
+        Checkpoint { recovery_point: stated, durable: world.log.end() }
+    );
+    let before = world.log.segments().len();
+    for n in 30.. {
+        world.checkpoint = Checkpoint::of(&world.log);
+        world.append(n, None, 2);
+        if world.log.segments().len() > before {
+            break;
+        }
+        world.flush();
+    }
+    let active = world.log.segments().last().expect("one").base;
+    assert_eq!(world.checkpoint.durable, active, "it was said before the roll");
+    let closed = world.log.segments()[before - 1].base;
+    let damaged = |world: &mut World| world.bytes_of(&FileKind::Log.name(closed))[100] ^= 1;
+    damaged(&mut world);
+    world.disk.kill();
+    assert!(world.open().is_err(), "it is read, since it may not have been closed");
+    damaged(&mut world);
+    world.open().expect("it is whole again");
+    world.take_checkpoint();
+    assert_eq!(world.checkpoint, Checkpoint::from(active));
+    damaged(&mut world);
+    world.disk.kill();
+    world.open().expect("it is not read");
 }
 
 #[test]

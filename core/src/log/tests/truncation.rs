@@ -149,11 +149,12 @@ fn checkpoints_from_before_are_not_believed_until_they_are_made_anew() {
     assert!(world.cut(30, false, Let::Finish) && there(&world));
     world.kill();
     let mut fx = Fx::new();
-    world.log.on_checkpoint(Offset(60), &mut fx);
+    world.log.on_checkpoint(Offset(60), Offset(60), &mut fx);
     assert!(fx.is_empty(), "that checkpoint is from before");
     world.flush();
     world.take_checkpoint();
-    world.log.on_checkpoint(world.checkpoint, &mut fx);
+    let Checkpoint { recovery_point, durable } = world.checkpoint;
+    world.log.on_checkpoint(recovery_point, durable, &mut fx);
     world.run(&mut fx);
     assert!(!there(&world));
     world.kill();
@@ -168,7 +169,7 @@ fn a_later_cut_does_not_make_older_checkpoints_credible() {
         world.append(80 + n, None, 2);
     }
     assert!(world.cut(55, false, Let::Finish));
-    assert_eq!((world.checkpoint.0, world.end()), (60, 54));
+    assert_eq!((world.checkpoint.durable.0, world.end()), (60, 54));
     world.lose_power();
     assert!((20..=54).contains(&world.end()), "{}", world.end());
 }

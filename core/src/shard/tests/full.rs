@@ -84,7 +84,7 @@ fn an_index_that_finds_no_space_stays_in_memory() {
     world.produce(2001, 1, Acks::All, batch(5, 2, None));
     assert_eq!(base(world.produced(2001)), end.0);
     let checkpoints = world.stop();
-    assert_eq!(checkpoints.recovery_points["t-0"], end.plus(2));
+    assert_eq!(checkpoints.recovery_points["t-0"], end.plus(1));
 }
 
 #[test]

@@ -122,7 +122,8 @@ impl Pair {
     fn checkpoint(&mut self) {
         self.world.take_checkpoint();
         let mut fx = Fx::new();
-        self.world.log.on_checkpoint(self.world.checkpoint, &mut fx);
+        let Checkpoint { recovery_point, durable } = self.world.checkpoint;
+        self.world.log.on_checkpoint(recovery_point, durable, &mut fx);
         self.world.run(&mut fx);
     }
 
