@@ -1,5 +1,5 @@
-//! Bugs planted on purpose are found, each within two hundred seeds (those of a log within a
-//! thousand, which are as fast): with the broker's assertions,
+//! Bugs planted on purpose are found, each within two hundred seeds (those of a log within two
+//! thousand, which are faster): with the broker's assertions,
 //! and by the oracles alone; those of a log also by a checker that sees it from outside, where they
 //! can be seen from there.
 
@@ -13,7 +13,7 @@ const EVENTS_LEAST: u64 = 100;
 /// A bug is found by what it breaks, not by doing too little.
 fn check(mutant: Mutant, watch: Watch) {
     let place = scenario(mutant);
-    let most = if place == Scenario::Log { 1_000 } else { 200 };
+    let most = if place == Scenario::Log { 2_000 } else { 200 };
     let found = search(mutant, place, watch, most);
     let (name, seeds) = (mutant.name(), found.seeds);
     let Some(violation) = found.violation else {
@@ -23,24 +23,14 @@ fn check(mutant: Mutant, watch: Watch) {
     assert!(found.at >= EVENTS_LEAST, "seed {seeds} shows it after {}", found.at);
 }
 
-/// Planted, and not yet known to be found soon enough.
-const NOT_MEASURED: [Mutant; 16] = [
+/// Planted, and too rare for these tests' seeds: tests of the core alone find them.
+const SELDOM: [Mutant; 6] = [
     Mutant::OffsetsNotChecked,
-    Mutant::StartBelieved,
-    Mutant::SnapshotBelieved,
-    Mutant::AbortedFileIgnored,
-    Mutant::ReopenedAsWritten,
     Mutant::StarvedForgotten,
-    Mutant::MisplacedBatchKept,
     Mutant::GapBelieved,
-    Mutant::EpochsNotSynced,
-    Mutant::EpochsNotAwaited,
-    Mutant::DeletedHasToBeSound,
     Mutant::CoordinatorEndsInMove,
     Mutant::RollBelieved,
-    Mutant::SwapMarkFirst,
     Mutant::RollBeforeStart,
-    Mutant::SealedAtOnce,
 ];
 
 macro_rules! found {
@@ -56,7 +46,7 @@ macro_rules! found {
         #[test]
         fn every_planted_bug_has_its_test() {
             let mut planted = Mutant::ALL.to_vec();
-            planted.retain(|mutant| !NOT_MEASURED.contains(mutant));
+            planted.retain(|mutant| !SELDOM.contains(mutant));
             assert_eq!([$(Mutant::$mutant),*], planted[..]);
         }
     };
@@ -88,23 +78,33 @@ found! {
     producers_of_what_was_cut: ProducersOutliveTruncation,
     a_snapshot_of_what_is_not_there: SnapshotBeyondScan,
     a_clean_stop_that_was_none: ClosedBeforeSealed,
+    epochs_torn_by_a_loss_of_power: EpochsNotSynced,
     segments_removed_by_mistake: WrongSegmentsRemoved,
+    epochs_that_are_not_on_disk_yet: EpochsNotAwaited,
     an_index_that_is_missing: MissingIndexIgnored,
     a_snapshot_of_long_ago: SnapshotBelowStart,
     a_start_that_counts_too_soon: DeletedAtOnce,
+    damage_in_what_is_deleted: DeletedHasToBeSound,
     an_epoch_that_the_log_contradicts: EpochsNotCorrected,
     a_short_read_taken_for_the_end: ShortReadIsEnd,
     a_log_cut_for_a_wrong_read: DamageCutOnSight,
     damage_cut_where_it_was_durable: DamageCutAnywhere,
+    a_start_that_cannot_be: StartBelieved,
+    a_snapshot_that_contradicts_the_log: SnapshotBelieved,
     aborted_transactions_that_nobody_learns: AbortedNotReplayed,
     aborted_transactions_of_what_was_cut: AbortedOutliveTruncation,
     what_the_cleaner_made_thrown_away: SwapThrownAway,
     what_the_cleaner_did_not_finish_kept: SwapNotComplete,
     sums_of_what_still_changes: SettledTooSoon,
+    aborted_transactions_of_a_file: AbortedFileIgnored,
+    a_full_disk_that_lost_nothing: ReopenedAsWritten,
+    a_batch_that_lies_elsewhere: MisplacedBatchKept,
     a_log_that_leaves_before_its_copy_is_in_place: CurrentRemovedFirst,
     a_copy_that_is_not_durable: FutureNotSealed,
     records_behind_the_copy: WritesDuringSwap,
     a_folder_in_the_way_of_a_stray: StrayNamedTwice,
+    a_cleaning_that_is_marked_too_soon: SwapMarkFirst,
+    indexes_written_beside_aborted_transactions: SealedAtOnce,
 }
 
 mod from_outside {

@@ -19,6 +19,9 @@ import broker as brokers  # noqa: E402
 
 PER_TOPIC = 1000
 
+# What a node with 10,000 partitions, or 20 GB of logs, may take at most.
+LIMITS = {"clean_start_s": 2, "start_after_kill_s": 2, "idle_mb": 60, "peak_mb": 300, "acknowledged_s": 2}
+
 
 def status(pid, field):
     """A figure of /proc/PID/status in MB."""
@@ -178,6 +181,8 @@ def main():
     parser.add_argument("--binary", type=Path, metavar="PATH", help="a broker that is built already")
     parser.add_argument("--data", type=Path, metavar="DIR", help="where the data go")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write the figures there")
+    parser.add_argument("--check", action="store_true",
+                        help="fail unless " + ", ".join(f"{name} < {most}" for name, most in LIMITS.items()))
     options = parser.parse_args()
     directory = Path(tempfile.mkdtemp(prefix="dohle-scale-", dir=options.data))
     broker = Broker(options, directory)
@@ -187,6 +192,10 @@ def main():
         print(json.dumps(figures))
         if options.json:
             options.json.write_text(json.dumps(figures) + "\n")
+        over = {name: most for name, most in LIMITS.items() if figures.get(name, 0) >= most}
+        if options.check and over:
+            print(f"FAIL scale {', '.join(f'{name} is {figures[name]}, limit {most}' for name, most in over.items())}")
+            return 1
         return 0
     except (brokers.BrokerError, KafkaException) as error:
         print(f"FAIL scale {error}")

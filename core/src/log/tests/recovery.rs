@@ -242,6 +242,21 @@ fn a_batch_at_a_wrong_place_ends_the_log_before_it() {
 }
 
 #[test]
+fn nothing_counts_behind_records_that_are_missing() {
+    let mut world = World::new(LogSettings { gaps: false, ..settings() });
+    for n in 0..6 {
+        world.append(n, None, 2);
+    }
+    let bytes = world.bytes_of(&FileKind::Log.name(Offset(0)));
+    let batch = bytes.len() / 6;
+    bytes.drain(3 * batch..4 * batch);
+    world.disk.kill();
+    world.open().expect("nothing of it was durable");
+    assert_eq!(world.log.end(), Offset(6));
+    world.check();
+}
+
+#[test]
 fn what_comes_back_past_the_end_of_a_clean_stop_is_nothing() {
     let mut world = segments_of_two(10);
     world.close();

@@ -1,6 +1,8 @@
 //! A disk that has no space for a while.
 
 use super::*;
+use crate::log::Log;
+use crate::log::names::FileKind;
 
 impl World {
     /// No more fits than `room` bytes.
@@ -17,6 +19,10 @@ impl World {
     fn wait(&mut self) {
         self.mono += 1_001_000_000;
         self.step(Input::Tick);
+    }
+
+    fn log(&self) -> &Log {
+        self.shard.partitions().next().unwrap().log()
     }
 
     fn refusal(&self, request: u64) -> Refusal {
@@ -62,20 +68,19 @@ fn a_full_disk_refuses_producers_until_there_is_space() {
 fn an_index_that_finds_no_space_stays_in_memory() {
     let mut world = World::new();
     world.topic("t", 1, &[("internal.segment.bytes", "2000"), ("index.interval.bytes", "200")]);
-    let log = |world: &World| world.shard.partitions().next().unwrap().log().clone();
     for request in 0..100 {
         world.produce(request, 1, Acks::All, batch(request as i64, 2, None));
         assert_eq!(base(world.produced(request)), 2 * request as i64);
     }
-    assert!(log(&world).segments().len() > 3);
-    let end = log(&world).end();
+    assert!(world.log().segments().len() > 3);
+    let end = world.log().end();
     let all = world.bases(1, 0);
     // What is found after a crash is scanned, and there is no room for its indexes.
     world.disk.files.retain(|path, _| !path.path.ends_with("index"));
     world.fill(0);
     world.restart(Checkpoints::default());
     assert_eq!(world.bases(1, 0), all);
-    assert_eq!((log(&world).end(), log(&world).recovery_point()), (end, Offset(0)));
+    assert_eq!((world.log().end(), world.log().recovery_point()), (end, Offset(0)));
     world.produce(2000, 1, Acks::All, batch(5, 2, None));
     assert_eq!(world.refusal(2000).code, ErrorCode::KafkaStorageError);
     world.make_space();
@@ -85,6 +90,33 @@ fn an_index_that_finds_no_space_stays_in_memory() {
     assert_eq!(base(world.produced(2001)), end.0);
     let checkpoints = world.stop();
     assert_eq!(checkpoints.recovery_points["t-0"], end.plus(1));
+}
+
+#[test]
+fn a_log_that_a_full_disk_does_not_open_opens_when_there_is_space() {
+    let mut world = World::new();
+    world.topic("t", 1, &[("internal.segment.bytes", "300")]);
+    for request in 0..10 {
+        world.produce(request, 1, Acks::All, batch(5, 2, None));
+    }
+    let all = world.bases(1, 0);
+    let torn = world.log().segments()[1].base;
+    assert!(world.log().segments().len() > 3);
+    // Segments behind the damage go, and that has to be written down.
+    let path = world.log().folder().join(&FileKind::Log.name(torn));
+    world.disk.files.get_mut(&path).unwrap()[70] ^= 1;
+    world.disk.most = Some(0);
+    world.restart(Checkpoints::default());
+    world.produce(2000, 1, Acks::All, batch(5, 2, None));
+    assert_eq!(world.refusal(2000).code, ErrorCode::KafkaStorageError);
+    world.wait();
+    world.produce(2001, 1, Acks::All, batch(5, 2, None));
+    assert_eq!(world.refusal(2001).code, ErrorCode::KafkaStorageError);
+    world.make_space();
+    let left: Vec<i64> = all.into_iter().filter(|base| *base < torn.0).collect();
+    assert_eq!(world.bases(1, 0), left);
+    world.produce(2002, 1, Acks::All, batch(5, 2, None));
+    assert_eq!(base(world.produced(2002)), torn.0);
 }
 
 #[test]
