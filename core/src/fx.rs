@@ -24,6 +24,11 @@ impl<E> Fx<E> {
         self.list.push(effect.into());
     }
 
+    /// Emits several effects.
+    pub fn extend(&mut self, effects: impl IntoIterator<Item = E>) {
+        self.list.extend(effects);
+    }
+
     /// Takes all effects out, keeping the buffer's memory.
     pub fn drain(&mut self) -> std::vec::Drain<'_, E> {
         self.list.drain(..)

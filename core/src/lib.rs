@@ -27,6 +27,7 @@ pub mod batch;
 pub mod config;
 pub mod control;
 pub mod controller;
+pub mod count;
 pub mod disk;
 pub mod fx;
 pub mod group;

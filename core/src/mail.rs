@@ -101,6 +101,8 @@ pub enum ToShard {
     AlterDir { reply: ReplyTo, seen: Offset, partition: PartitionId, dir: u16 },
     /// Sizes of all logs, and which data directories failed.
     LogSizes { reply: ReplyTo },
+    /// What the shard's logs amount to.
+    Statistics { reply: ReplyTo },
     /// Report a checkpoint of all logs to control.
     Checkpoint,
     /// Flush and close every log, report a last checkpoint, then say `Stopped`.
@@ -277,10 +279,44 @@ pub enum Answer {
     Group(Box<group::Answer>),
     /// To [`ToShard::LogSizes`].
     Sizes(Vec<DirSizes>),
+    /// To [`ToShard::Statistics`].
+    Statistics(Box<ShardStatistics>),
     /// To [`ToShard::AlterDir`]: the move has begun, or there is nothing to move.
     DirAltered(Result<(), ErrorCode>),
     /// To [`ToControl::Admin`].
     Admin(AdminReply),
+}
+
+/// What the logs of a shard amount to.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ShardStatistics {
+    /// Those that are open.
+    pub logs: Vec<LogStatistics>,
+    /// How many are still being opened.
+    pub opening: usize,
+    /// How many cannot be used.
+    pub offline: usize,
+    /// Written bytes that wait for a sync, by data directory.
+    pub unflushed: Vec<(u16, u64)>,
+    /// Data directories that failed.
+    pub failed_dirs: Vec<u16>,
+}
+
+/// One log.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LogStatistics {
+    /// Of this partition.
+    pub partition: PartitionId,
+    /// Its first offset.
+    pub start: Offset,
+    /// One past its last.
+    pub end: Offset,
+    /// Visible to everyone below it.
+    pub high_watermark: Offset,
+    /// In all its segments.
+    pub bytes: u64,
+    /// How many those are.
+    pub segments: usize,
 }
 
 /// A batch that is in the log.

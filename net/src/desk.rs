@@ -4,6 +4,7 @@ use std::io;
 use std::sync::Arc;
 
 use bytes::Bytes;
+use dohle_core::count::Count;
 use dohle_core::disk::FileId;
 use dohle_core::fx::Fx;
 use dohle_core::image::Image;
@@ -32,6 +33,8 @@ pub trait Switch: Send + 'static {
     /// # Errors
     /// It is not there any more, or cannot be opened.
     fn file(&self, id: FileId) -> io::Result<Handed>;
+    /// Enters something in the node's books.
+    fn count(&self, count: &Count);
     /// Runs something that waits for a disk on another thread.
     fn offload(&self, job: Box<dyn FnOnce() + Send>);
 }
@@ -129,6 +132,7 @@ impl<M: Machine<Input = Input, Effect = Effect>, S: Switch> Desk<M, S> {
             Effect::Close(reason) => self.end = self.end.take().or(Some(End::Session(reason))),
             Effect::Shard(shard, mail) => self.on_shard(shard, mail),
             Effect::Control(mail) => self.switch.to_control(mail),
+            Effect::Count(count) => self.switch.count(&count),
         }
     }
 

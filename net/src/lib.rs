@@ -11,6 +11,7 @@
 //! | [`handover`], [`alarm`] | the protocol under that, small enough for a model checker |
 //! | [`hosts`], [`post`], [`mailbox`] | effects of shards and control; mail and metadata |
 //! | [`disk`] | disk operations on files |
+//! | [`admin`], [`books`], [`times`] | metrics and health over HTTP; what they tell of |
 //! | [`descriptors`] | how many open files and connections there may be |
 //! | [`clock`], [`entropy`], [`signal`], [`note`] | time, randomness, signals, log lines |
 //! | [`rt`], [`sync`] | the runtime and the locks, named in one place |
@@ -22,7 +23,9 @@
 #![forbid(unsafe_code)]
 #![warn(missing_docs)]
 
+pub(crate) mod admin;
 pub(crate) mod alarm;
+pub mod books;
 pub mod budget;
 pub mod client;
 pub mod clock;
@@ -47,6 +50,7 @@ pub mod start;
 pub(crate) mod sync;
 #[cfg(test)]
 pub(crate) mod testing;
+pub mod times;
 pub mod transport;
 pub mod unit;
 

@@ -122,6 +122,12 @@ impl Limits {
         false
     }
 
+    /// How many connections there are.
+    #[must_use]
+    pub fn connections(&self) -> usize {
+        self.lock().total
+    }
+
     /// A seat for a connection from `ip`, none when it has its share.
     pub fn seat(self: &Arc<Self>, ip: IpAddr) -> Option<Seat> {
         let ip = ip.to_canonical();

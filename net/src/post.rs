@@ -1,12 +1,13 @@
 //! The post: what all units and connections of a node share.
 
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError, RwLock, Weak};
 use std::time::Duration;
 
 use dohle_core::image::Image;
 use dohle_core::mail::{ShardId, ToControl, ToShard};
 
+use crate::books::Books;
 use crate::disk::Files;
 use crate::hosts::{ControlUnit, ShardUnit};
 use crate::limits::Limits;
@@ -25,6 +26,8 @@ pub struct Post {
     pub limits: Arc<Limits>,
     /// How far the node is.
     pub life: Life,
+    /// What it did so far.
+    pub books: Arc<Books>,
     units: OnceLock<Units>,
 }
 
@@ -43,6 +46,7 @@ impl Post {
             files,
             limits,
             life: Life::default(),
+            books: Arc::default(),
             units: OnceLock::new(),
         })
     }
@@ -130,12 +134,13 @@ pub struct Life {
     phase: Mutex<Phase>,
     changed: Condvar,
     ready: rt::Notify,
+    leaving: AtomicBool,
 }
 
 impl Default for Life {
     fn default() -> Self {
         let (phase, changed) = (Mutex::new(Phase::Starting), Condvar::new());
-        Self { phase, changed, ready: rt::Notify::new() }
+        Self { phase, changed, ready: rt::Notify::new(), leaving: AtomicBool::new(false) }
     }
 }
 
@@ -149,6 +154,17 @@ impl Life {
         drop(now);
         self.changed.notify_all();
         self.ready.notify_waiters();
+    }
+
+    /// The node was asked to stop.
+    pub fn leave(&self) {
+        self.leaving.store(true, Ordering::Relaxed);
+    }
+
+    /// Whether it was.
+    #[must_use]
+    pub fn is_leaving(&self) -> bool {
+        self.leaving.load(Ordering::Relaxed)
     }
 
     /// The present phase.

@@ -3,9 +3,11 @@
 use std::io;
 use std::net::{IpAddr, SocketAddr, TcpListener as StdListener, ToSocketAddrs};
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use dohle_core::config::{BrokerConfig, Listener};
+use dohle_core::count::Count;
 use dohle_core::disk::FileId;
 use dohle_core::image::Image;
 use dohle_core::mail::{SessionId, ShardId, ToControl, ToShard};
@@ -84,21 +86,31 @@ pub fn bind(listener: &Listener, backlog: i32) -> io::Result<Bound> {
             }
         })?
     } else {
-        let mut failure = io::Error::new(io::ErrorKind::NotFound, "the name has no address");
-        let mut found = None;
-        for address in (listener.host.as_str(), listener.port).to_socket_addrs()? {
-            match listen(address, backlog) {
-                Ok(socket) => found = Some(socket),
-                Err(why) => failure = why,
-            }
-            if found.is_some() {
-                break;
-            }
-        }
-        found.ok_or(failure)?
+        bind_named(&listener.host, listener.port, backlog)?
     };
     let address = socket.local_addr()?;
     Ok(Bound { name: listener.name.as_str().into(), socket, address })
+}
+
+/// Binds a port at the first address of a host that can be had.
+///
+/// # Errors
+/// What the operating system said.
+pub fn bind_host(name: &str, host: &str, port: u16, backlog: i32) -> io::Result<Bound> {
+    let socket = bind_named(host, port, backlog)?;
+    let address = socket.local_addr()?;
+    Ok(Bound { name: name.into(), socket, address })
+}
+
+fn bind_named(host: &str, port: u16, backlog: i32) -> io::Result<StdListener> {
+    let mut failure = io::Error::new(io::ErrorKind::NotFound, "the name has no address");
+    for address in (host, port).to_socket_addrs()? {
+        match listen(address, backlog) {
+            Ok(socket) => return Ok(socket),
+            Err(why) => failure = why,
+        }
+    }
+    Err(failure)
 }
 
 fn listen(address: SocketAddr, backlog: i32) -> io::Result<StdListener> {
@@ -153,6 +165,7 @@ impl Server {
         let _ = stream.set_nodelay(true);
         let _ = sockopt::set_socket_keepalive(&stream, true);
         let Ok(local) = stream.local_addr() else { return };
+        self.post.books.accepted.fetch_add(1, Ordering::Relaxed);
         let (id, mailbox) = self.post.sessions.enter();
         let settings = self.settings(ip, local, name);
         let session = Session::new(id, settings, self.clock.now());
@@ -219,6 +232,10 @@ impl Switch for Arc<Server> {
 
     fn file(&self, id: FileId) -> io::Result<Handed> {
         self.post.files.handed_out(id)
+    }
+
+    fn count(&self, count: &Count) {
+        self.post.books.enter(count);
     }
 
     fn offload(&self, job: Box<dyn FnOnce() + Send>) {

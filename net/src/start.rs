@@ -15,6 +15,7 @@ use dohle_core::shard::Shard;
 use dohle_wire::id::Uuid;
 use dohle_wire::record::Codecs;
 
+use crate::admin::Admin;
 use crate::budget::Budget;
 use crate::clock::Clock;
 use crate::descriptors::{Shares, TooFew};
@@ -25,7 +26,7 @@ use crate::hosts::{ControlHost, ControlUnit, ShardHost, ShardUnit};
 use crate::limits::Limits;
 use crate::post::{Phase, Post};
 use crate::rt;
-use crate::server::{Bound, Server, bind};
+use crate::server::{Bound, Server, bind, bind_host};
 use crate::signal::Signals;
 use crate::unit::Poke;
 
@@ -81,6 +82,17 @@ pub enum NodeError {
         /// What the operating system said.
         why: std::io::Error,
     },
+    /// The admin port cannot be bound.
+    #[error(
+        "cannot serve metrics and health on {address}: {why}; choose another address with \
+         --admin HOST:PORT, or dohle.admin.listeners"
+    )]
+    BindAdmin {
+        /// Where it should have listened.
+        address: String,
+        /// What the operating system said.
+        why: std::io::Error,
+    },
     /// The operating system refused something else.
     #[error("{what}: {why}")]
     System {
@@ -104,6 +116,8 @@ pub struct Node {
     pools: Vec<Arc<Pool>>,
     runtime: Option<rt::Runtime>,
     listening: Vec<(Arc<str>, SocketAddr)>,
+    admin: Option<Admin>,
+    admin_listening: Vec<SocketAddr>,
     config: Arc<BrokerConfig>,
     _locks: Vec<DirLock>,
 }
@@ -123,6 +137,7 @@ impl Node {
         let threads = usize::from(shards) + 1 + DATA_THREADS + CONTROL_THREADS;
         let shares = Shares::of_process(&config, threads)?;
         let bound = bind_all(&mut config)?;
+        let admin = bind_admin(&mut config)?;
         let config = Arc::new(config);
         let runtime = runtime(usize::from(shards))?;
         let ids = FreshIds {
@@ -142,6 +157,7 @@ impl Node {
         let served = node.serve(units, clock, &runtime, bound, options.signals);
         node.runtime = Some(runtime);
         served?;
+        node.serve_admin(clock, admin)?;
         node.control.push(Input::Boot);
         node.control_poke.poke();
         match node.post.life.wait_while(&Phase::Starting, None) {
@@ -163,6 +179,12 @@ impl Node {
         self.listening[0].1
     }
 
+    /// Where metrics and health are served.
+    #[must_use]
+    pub fn admin_listening(&self) -> &[SocketAddr] {
+        &self.admin_listening
+    }
+
     /// The configuration, with the ports that were chosen.
     #[must_use]
     pub fn config(&self) -> &BrokerConfig {
@@ -171,6 +193,7 @@ impl Node {
 
     /// Asks the node to stop cleanly.
     pub fn shut_down(&self) {
+        self.post.life.leave();
         self.control.push(Input::Shutdown);
         self.control_poke.poke();
     }
@@ -230,13 +253,26 @@ impl Node {
         Ok(())
     }
 
+    fn serve_admin(&mut self, clock: Clock, bound: Vec<Bound>) -> Result<(), NodeError> {
+        if bound.is_empty() {
+            return Ok(());
+        }
+        self.admin_listening = bound.iter().map(|bound| bound.address).collect();
+        let admin = Admin::start(Arc::clone(&self.post), clock, bound);
+        let what = "starting the admin port";
+        self.admin = Some(admin.map_err(|why| NodeError::System { what, why })?);
+        Ok(())
+    }
+
     fn obey_signals(&self, runtime: &rt::Runtime) -> Result<(), NodeError> {
         let mut signals = Signals::listen()
             .map_err(|why| NodeError::System { what: "listening for signals", why })?;
         let (control, poke) = (Arc::clone(&self.control), Arc::clone(&self.control_poke));
+        let post = Arc::clone(&self.post);
         runtime.spawn(async move {
             let first = signals.next().await.name();
             tracing::info!("{first}: stopping; another one, later, ends the process at once");
+            post.life.leave();
             control.push(Input::Shutdown);
             poke.poke();
             let second = signals.second().await;
@@ -248,6 +284,7 @@ impl Node {
 
     /// Ends tasks and threads, connections first: they hold on to everything else.
     fn dismantle(&mut self) {
+        self.admin = None;
         for poke in &self.shard_pokes {
             poke.stop();
         }
@@ -346,6 +383,8 @@ impl Units {
             pools: self.pools.clone(),
             runtime: None,
             listening: Vec::new(),
+            admin: None,
+            admin_listening: Vec::new(),
             config: Arc::clone(config),
             _locks: locks,
         })
@@ -432,6 +471,18 @@ fn bind_all(config: &mut BrokerConfig) -> Result<Vec<Bound>, NodeError> {
             why,
         })?;
         listener.port = one.address.port();
+        bound.push(one);
+    }
+    Ok(bound)
+}
+
+/// Binds the admin port and puts the ports that were chosen into the configuration.
+fn bind_admin(config: &mut BrokerConfig) -> Result<Vec<Bound>, NodeError> {
+    let mut bound = Vec::new();
+    for (host, port) in &mut config.admin_listeners {
+        let one = bind_host("admin", host, *port, BACKLOG)
+            .map_err(|why| NodeError::BindAdmin { address: format!("{host}:{port}"), why })?;
+        *port = one.address.port();
         bound.push(one);
     }
     Ok(bound)

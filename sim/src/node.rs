@@ -482,6 +482,7 @@ impl Node {
                 session::Effect::Control(mail) => {
                     self.post(kernel, unit, UnitId::Control, Letter::Control(mail));
                 }
+                session::Effect::Count(_) => {}
             }
         }
         self.arm(kernel, unit);

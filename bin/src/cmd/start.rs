@@ -39,6 +39,9 @@ pub(crate) struct Args {
     /// Address to serve clients on; port 0 takes a free one (listeners).
     #[arg(long, value_name = "HOST:PORT")]
     listen: Option<String>,
+    /// Address to serve /metrics and /health on, over HTTP (dohle.admin.listeners).
+    #[arg(long, value_name = "HOST:PORT")]
+    admin: Option<String>,
     /// This node's id (node.id).
     #[arg(long, value_name = "N")]
     node_id: Option<i32>,
@@ -93,6 +96,12 @@ fn settings(args: &Args) -> Result<BTreeMap<String, String>, String> {
             ));
         }
         set("listeners", format!("PLAINTEXT://{listen}"));
+    }
+    if let Some(admin) = &args.admin {
+        if host_port(admin).is_none() {
+            return Err(format!("--admin {admin}: expected HOST:PORT, for example 127.0.0.1:9644"));
+        }
+        set("dohle.admin.listeners", admin.clone());
     }
     if let Some(id) = args.node_id {
         set("node.id", id.to_string());

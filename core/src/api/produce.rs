@@ -17,9 +17,10 @@ use dohle_wire::message::{
 use dohle_wire::records::Records;
 
 use crate::batch::{self, BatchRefusal, Budget, CheckedBatch};
+use crate::count::Count;
 use crate::image::TopicImage;
 use crate::mail::{self, Acks, Answer, Appended, PartitionId, Refusal, ToShard};
-use crate::session::CloseReason;
+use crate::session::{CloseReason, Effect};
 use crate::time::Instant;
 
 use super::gather::Gather;
@@ -48,6 +49,19 @@ pub(crate) struct Produce {
 struct Item {
     index: i32,
     partition: Option<PartitionId>,
+    records: u64,
+    bytes: u64,
+}
+
+impl Item {
+    fn count(&self, appended: bool) -> Count {
+        match self.partition.map(|partition| partition.topic) {
+            Some(topic) if appended => {
+                Count::Appended { topic, records: self.records, bytes: self.bytes }
+            }
+            topic => Count::Refused(topic),
+        }
+    }
 }
 
 /// What decides on the batches of one request.
@@ -118,26 +132,30 @@ impl Produce {
             Ok((place, batch)) => {
                 let reply = ctx.reply_to(self.results.ask());
                 let (seen, partition, acks) = (ctx.image.offset, place.partition, self.acks);
+                let records = u64::try_from(batch.header().records_count).unwrap_or(0);
+                let bytes = batch.bytes().len() as u64;
                 let mail = mail::Produce { reply, seen, partition, acks, batch };
                 ctx.send_shard(place.shard, ToShard::Produce(mail));
-                Item { index, partition: Some(partition) }
+                Item { index, partition: Some(partition), records, bytes }
             }
             Err(refusal) => {
                 self.results.known(Err(refusal));
-                Item { index, partition: None }
+                Item { index, partition: None, records: 0, bytes: 0 }
             }
         }
     }
 
     /// The answer of a request that wants none: an error closes the connection.
-    fn finish_unacknowledged(self) -> Outcome {
+    fn finish_unacknowledged(self, ctx: &mut Ctx<'_>) -> Outcome {
         // A shard that is late has not failed: the client did not ask to know.
-        let mut late_is_well = self.results.finish(|| Ok(nowhere()));
-        if late_is_well.any(|result| result.is_err()) {
-            Outcome::Close(CloseReason::UnacknowledgedError)
-        } else {
-            Outcome::Silent
+        let late_is_well = self.results.finish(|| Ok(nowhere()));
+        let items = self.topics.iter().flat_map(|(_, items)| items);
+        let mut failed = false;
+        for (item, result) in items.zip(late_is_well) {
+            ctx.fx.push(Effect::Count(item.count(result.is_ok())));
+            failed |= result.is_err();
         }
+        if failed { Outcome::Close(CloseReason::UnacknowledgedError) } else { Outcome::Silent }
     }
 }
 
@@ -209,14 +227,17 @@ impl Work for Produce {
 
     fn finish(self, ctx: &mut Ctx<'_>) -> Outcome {
         if self.acks == Acks::None {
-            return self.finish_unacknowledged();
+            return self.finish_unacknowledged(ctx);
         }
         let mut response = ProduceResponse::default();
         let mut results = self.results.finish(|| Err(plain(ErrorCode::RequestTimedOut)));
         for (key, items) in self.topics {
             let answers = items.iter().zip(results.by_ref());
             let partition_responses = answers
-                .map(|(item, result)| answer_partition(ctx, item, result, &mut response))
+                .map(|(item, result)| {
+                    ctx.fx.push(Effect::Count(item.count(result.is_ok())));
+                    answer_partition(ctx, item, result, &mut response)
+                })
                 .collect();
             let (name, topic_id) = (key.name(), key.id());
             response.responses.push(TopicProduceResponse { name, topic_id, partition_responses });

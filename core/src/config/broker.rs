@@ -125,6 +125,8 @@ pub struct BrokerConfig {
     pub metadata_log_dir: String,
     /// `dohle.shards`; 0: one for each core.
     pub shards: u32,
+    /// `dohle.admin.listeners`: where metrics and health are served.
+    pub admin_listeners: Vec<(String, u16)>,
     /// `dohle.unflushed.bytes`; 0: no limit.
     pub unflushed_bytes: i32,
     /// `dohle.scrub.max.bytes.per.second`, for each data directory; 0: closed segments are not
@@ -309,6 +311,7 @@ impl BrokerConfig {
             },
             log_dirs,
             shards: u32::try_from(read.int("dohle.shards")).unwrap_or(0),
+            admin_listeners: servers(&read.list("dohle.admin.listeners")),
             unflushed_bytes: read.int("dohle.unflushed.bytes"),
             scrub_max_bytes_per_second: u64::try_from(
                 read.integer("dohle.scrub.max.bytes.per.second"),

@@ -440,7 +440,14 @@ const fn own(
     }
 }
 
-static DOHLE: [ConfigDef; 4] = [
+static DOHLE: [ConfigDef; 5] = [
+    own(
+        "dohle.admin.listeners",
+        Kind::List,
+        Check::HostPorts,
+        "",
+        "Where /metrics and /health are served over HTTP (host:port); empty: nowhere.",
+    ),
     own(
         "dohle.scrub.interval.ms",
         Kind::Long,

@@ -29,9 +29,10 @@ use dohle_wire::record::Codecs;
 
 use self::fetch_session::FetchSessions;
 use self::negotiate::Opened;
-use self::queue::{Queue, State};
+use self::queue::{Came, Queue, State};
 use crate::api::{self, Begun, Call, Ctx, Outcome, Progress, Work};
 use crate::config::broker::BrokerConfig;
+use crate::count::{Count, Receipt};
 use crate::fx::Fx;
 use crate::image::Image;
 use crate::mail::{Answer, ReplyTo, SessionId, ShardId, ToControl, ToSession, ToShard};
@@ -79,6 +80,8 @@ pub enum Effect {
     Shard(ShardId, ToShard),
     /// Mail to control.
     Control(ToControl),
+    /// For the node's books.
+    Count(Count),
 }
 
 /// Why a session ends.
@@ -252,15 +255,18 @@ impl Session {
         if self.deaf {
             return;
         }
-        let len = frame.len();
+        let mut came = Came { at: now.mono, bytes: frame.len(), call: None };
         let state = match negotiate::open(frame, self.queue.next_number()) {
-            Opened::Call(call, body) => State::Queued(call, body),
+            Opened::Call(call, body) => {
+                came.call = Some((call.key, call.version));
+                State::Queued(call, body)
+            }
             Opened::Over(outcome) => {
                 self.deaf = matches!(outcome, Outcome::Close(_));
                 State::Over(outcome, false)
             }
         };
-        self.queue.push(len, state);
+        self.queue.push(came, state);
     }
 
     fn on_answer(&mut self, now: Now, reply: ReplyTo, answer: Answer, fx: &mut Fx<Effect>) {
@@ -326,8 +332,8 @@ impl Session {
     /// Sends what is ready and begins what may begin.
     fn pump(&mut self, now: Now, fx: &mut Fx<Effect>) {
         while !self.closed {
-            if let Some(outcome) = self.queue.pop_over() {
-                self.leave(now, outcome, fx);
+            if let Some((outcome, came)) = self.queue.pop_over() {
+                self.leave(now, outcome, &came, fx);
             } else if !self.begin_next(now, fx) {
                 break;
             }
@@ -338,13 +344,14 @@ impl Session {
     }
 
     /// Carries out the outcome of the first request.
-    fn leave(&mut self, now: Now, outcome: Outcome, fx: &mut Fx<Effect>) {
+    fn leave(&mut self, now: Now, outcome: Outcome, came: &Came, fx: &mut Fx<Effect>) {
         match outcome {
             Outcome::Answer(parts) => {
                 self.last_active = now.mono;
+                count(now, came, parts.iter().map(Part::len).sum(), fx);
                 fx.push(Effect::Send(parts));
             }
-            Outcome::Silent => {}
+            Outcome::Silent => count(now, came, 0, fx),
             Outcome::Close(reason) => self.close(reason, fx),
         }
     }
@@ -385,4 +392,16 @@ impl Session {
             fx.push(Effect::Resume);
         }
     }
+}
+
+/// Enters a request that is over in the books.
+fn count(now: Now, came: &Came, answer: usize, fx: &mut Fx<Effect>) {
+    let Some((key, version)) = came.call else { return };
+    fx.push(Effect::Count(Count::Request(Receipt {
+        key,
+        version,
+        took: now.mono.since(came.at),
+        request: came.bytes as u64,
+        answer: answer as u64,
+    })));
 }

@@ -13,14 +13,24 @@ use dohle_wire::api_key::ApiKey;
 use dohle_wire::codec::Reader;
 
 use crate::api::{Call, Outcome, Pending, Work};
-use crate::time::{Deadline, earlier};
+use crate::time::{Deadline, Instant, earlier};
 
 /// One request.
 #[derive(Clone, Debug)]
 pub(super) struct Slot {
-    /// Bytes of its frame.
-    len: usize,
+    came: Came,
     pub(super) state: State,
+}
+
+/// How a request came.
+#[derive(Copy, Clone, Debug)]
+pub(super) struct Came {
+    /// When its last byte did.
+    pub(super) at: Instant,
+    /// Bytes of its frame.
+    pub(super) bytes: usize,
+    /// Which request in which version, if it is one that is served.
+    pub(super) call: Option<(ApiKey, i16)>,
 }
 
 /// How far a request has come.
@@ -73,9 +83,9 @@ impl Queue {
         self.bytes
     }
 
-    pub(super) fn push(&mut self, len: usize, state: State) {
-        self.bytes += len;
-        self.slots.push_back(Slot { len, state });
+    pub(super) fn push(&mut self, came: Came, state: State) {
+        self.bytes += came.bytes;
+        self.slots.push_back(Slot { came, state });
         self.skip_begun();
     }
 
@@ -101,14 +111,14 @@ impl Queue {
     }
 
     /// Takes the first request out if it is over.
-    pub(super) fn pop_over(&mut self) -> Option<Outcome> {
+    pub(super) fn pop_over(&mut self) -> Option<(Outcome, Came)> {
         self.slots.front().filter(|slot| matches!(slot.state, State::Over(..)))?;
         let slot = self.slots.pop_front()?;
         self.first += 1;
         self.begun -= 1;
-        self.bytes -= slot.len;
+        self.bytes -= slot.came.bytes;
         match slot.state {
-            State::Over(outcome, _) => Some(outcome),
+            State::Over(outcome, _) => Some((outcome, slot.came)),
             State::Queued(..) | State::Working(..) => None,
         }
     }

@@ -39,6 +39,7 @@ struct World {
     sent: Vec<Vec<Part>>,
     shard: Vec<(ShardId, ToShard)>,
     control: Vec<(ReplyTo, AdminRequest)>,
+    counts: Vec<Count>,
     closed: Option<CloseReason>,
     paused: bool,
     correlation: i32,
@@ -79,6 +80,7 @@ impl World {
             sent: Vec::new(),
             shard: Vec::new(),
             control: Vec::new(),
+            counts: Vec::new(),
             closed: None,
             paused: false,
             correlation: 0,
@@ -114,6 +116,7 @@ impl World {
                     self.control.push((reply, request));
                 }
                 Effect::Control(other) => panic!("no client asks for {other:?}"),
+                Effect::Count(count) => self.counts.push(count),
             }
         }
     }

@@ -298,6 +298,7 @@ impl Shard {
             }
             ToShard::ListGroups { reply } => self.on_list_groups(reply, fx),
             ToShard::LogSizes { reply } => answer_to(reply, Answer::Sizes(Vec::new()), fx),
+            ToShard::Statistics { reply } => self.on_statistics(reply, fx),
             ToShard::AlterDir { reply, .. } => answer_to(reply, Answer::DirAltered(Err(gone)), fx),
             ToShard::Start(_)
             | ToShard::Image(_)

@@ -24,6 +24,7 @@ mod silent;
 mod sizes;
 mod slot;
 mod slots;
+mod statistics;
 #[cfg(test)]
 mod tests;
 mod undecided;
@@ -280,6 +281,7 @@ impl Shard {
                 self.on_alter_dir(now, reply, &partition, dir, fx);
             }
             ToShard::LogSizes { reply } => self.on_log_sizes(reply, fx),
+            ToShard::Statistics { reply } => self.on_statistics(reply, fx),
             ToShard::DirFull { dir, why } => self.begin_full(now, dir, &why, fx),
             ToShard::Checkpoint => self.report_checkpoint(fx),
             ToShard::Stop => self.on_stop(now, fx),
@@ -312,6 +314,7 @@ impl Shard {
             | ToShard::DirFull { .. }
             | ToShard::ListGroups { .. }
             | ToShard::LogSizes { .. }
+            | ToShard::Statistics { .. }
             | ToShard::Checkpoint
             | ToShard::Stop => false,
         }

@@ -66,6 +66,11 @@ impl Unflushed {
         due
     }
 
+    /// Bytes that wait for a sync in each data directory that had some.
+    pub(super) fn by_dir(&self) -> impl Iterator<Item = (u16, u64)> + '_ {
+        self.dirs.iter().map(|(dir, here)| (*dir, here.bytes))
+    }
+
     /// The log in `slot` is not in `dir` any more.
     pub(super) fn forget(&mut self, slot: u32, dir: u16) {
         let bytes = self.by_log.remove(&slot).unwrap_or(0);

@@ -6,6 +6,7 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use dohle_core::config::BrokerConfig;
+use dohle_core::count::Count;
 use dohle_core::disk::FileId;
 use dohle_core::fx::Fx;
 use dohle_core::image::Image;
@@ -137,6 +138,8 @@ impl Switch for Arc<ToySwitch> {
         let file = self.file.clone().filter(|_| id == FileId(1));
         file.map(Handed::from).ok_or_else(|| io::ErrorKind::NotFound.into())
     }
+
+    fn count(&self, _count: &Count) {}
 
     fn offload(&self, job: Box<dyn FnOnce() + Send>) {
         std::thread::spawn(job);

@@ -28,6 +28,8 @@ use dohle_core::disk::{FileId, FilePath};
 use dohle_core::time::Instant;
 use rustix::io::Errno;
 
+use crate::times::Times;
+
 /// How long a closed file is kept for senders that were handed a range of it: as long as Kafka
 /// keeps a deleted segment (`file.delete.delay.ms`).
 pub(super) const LINGER: Duration = Duration::from_secs(60);
@@ -49,6 +51,7 @@ pub struct Files {
     kept: Mutex<VecDeque<Kept>>,
     kept_max: usize,
     births: AtomicU64,
+    syncs: Times,
 }
 
 /// A data directory.
@@ -114,7 +117,13 @@ impl Files {
             kept: Mutex::default(),
             kept_max: kept_max.max(1),
             births: AtomicU64::new(0),
+            syncs: Times::default(),
         }
+    }
+
+    /// How long syncs of logs took.
+    pub(crate) fn syncs(&self) -> &Times {
+        &self.syncs
     }
 
     /// The file of a range that was handed out.

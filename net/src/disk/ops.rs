@@ -5,7 +5,7 @@ use std::io::{self, IoSlice};
 use std::os::unix::fs::FileExt;
 use std::path::Path;
 use std::sync::Arc;
-use std::time::UNIX_EPOCH;
+use std::time::{Instant, UNIX_EPOCH};
 
 use bytes::Bytes;
 use dohle_core::disk::{DirEntry, DiskOp, FilePath, IoDone, IoError, IoOk, Space, Stamp, What};
@@ -134,7 +134,10 @@ fn perform(
         }
         DiskOp::Sync { .. } => {
             let slot = slot?;
-            done(sync(files, slot), &slot.path())
+            let began = Instant::now();
+            let synced = sync(files, slot);
+            files.syncs().note(began.elapsed());
+            done(synced, &slot.path())
         }
         DiskOp::Reserve { len, .. } => {
             let slot = slot?;

@@ -1,6 +1,7 @@
 //! A broker in this process, with files and sockets.
 
 use std::collections::BTreeMap;
+use std::net::SocketAddr;
 use std::path::PathBuf;
 
 use dohle_core::config::broker::BrokerConfig;
@@ -34,6 +35,7 @@ impl Broker {
         let properties = BTreeMap::from([
             ("listeners".to_owned(), "PLAINTEXT://127.0.0.1:0".to_owned()),
             ("log.dirs".to_owned(), dirs.join(",")),
+            ("dohle.admin.listeners".to_owned(), "127.0.0.1:0".to_owned()),
         ]);
         let (config, _) = BrokerConfig::from_properties(&properties).expect("valid");
         let node = Node::start(StartOptions { config, cluster_id: None, signals: false });
@@ -51,6 +53,11 @@ impl Broker {
     /// A data directory.
     pub(crate) fn dir(&self, at: usize) -> &PathBuf {
         &self.dirs[at]
+    }
+
+    /// Where metrics and health are served.
+    pub(crate) fn admin(&self) -> SocketAddr {
+        self.node.as_ref().expect("it runs").admin_listening()[0]
     }
 
     pub(crate) fn servers(&self) -> String {

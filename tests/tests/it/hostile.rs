@@ -192,7 +192,8 @@ impl Target {
             match effect {
                 Effect::Send(_) => answered = true,
                 Effect::Close(_) => closed = true,
-                Effect::Pause | Effect::Resume | Effect::Shard(..) | Effect::Control(_) => {}
+                Effect::Pause | Effect::Resume | Effect::Count(_) => {}
+                Effect::Shard(..) | Effect::Control(_) => {}
             }
         }
         self.handled += 1;

@@ -1,5 +1,6 @@
 //! Tests across crates, in one binary.
 
+mod admin;
 mod broker;
 mod churn;
 mod dirs;

@@ -3,6 +3,7 @@
 use bytes::Bytes;
 use dohle_wire::codec::Hole;
 use dohle_wire::error::ErrorCode;
+use dohle_wire::id::TopicId;
 use dohle_wire::message::fetch_response::{EpochEndOffset, LeaderIdAndEpoch, NodeEndpoint};
 use dohle_wire::message::{
     AbortedTransaction, FetchResponse, FetchableTopicResponse, PartitionData,
@@ -11,7 +12,9 @@ use dohle_wire::records::Records;
 
 use crate::api::lookup::{TopicKey, leader_hint};
 use crate::api::{Ctx, Outcome, reply};
+use crate::count::Count;
 use crate::mail::{Isolation, Readable};
+use crate::session::Effect;
 use crate::session::fetch_session::{Context, PartitionKey, Told, Wanted};
 
 use super::{Fetch, IDS_FROM, Part};
@@ -24,7 +27,18 @@ struct Answered {
     key: PartitionKey,
     wanted: Wanted,
     told: Told,
+    topic: Option<TopicId>,
     data: PartitionData,
+}
+
+impl Answered {
+    fn count(&self) -> Option<Count> {
+        if self.data.error_code != ErrorCode::None.code() {
+            return Some(Count::Unread(self.topic));
+        }
+        let bytes = self.data.records.as_ref().map_or(0, Records::len) as u64;
+        self.topic.filter(|_| bytes > 0).map(|topic| Count::Read { topic, bytes })
+    }
 }
 
 pub(super) fn answer(ctx: &mut Ctx<'_>, fetch: Fetch) -> Outcome {
@@ -47,6 +61,9 @@ pub(super) fn answer(ctx: &mut Ctx<'_>, fetch: Fetch) -> Outcome {
             response.session_id = id;
             answered.retain(|each| ctx.fetches.tell(&each.key, each.told));
         }
+    }
+    for each in &answered {
+        ctx.fx.extend(each.count().map(Effect::Count));
     }
     for each in answered {
         push(&mut response.responses, each.key.topic, each.data);
@@ -90,7 +107,8 @@ fn answer_part(
         records: data.records.as_ref().is_some_and(|records| !records.is_empty()),
         always: data.error_code != ErrorCode::None.code() || data.diverging_epoch.epoch >= 0,
     };
-    Answered { key: part.key, wanted: part.wanted, told, data }
+    let topic = part.place.map(|place| place.partition.topic);
+    Answered { key: part.key, wanted: part.wanted, told, topic, data }
 }
 
 /// Whether an error makes a client look for another leader (KIP-951).

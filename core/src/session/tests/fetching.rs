@@ -297,3 +297,17 @@ fn a_session_sees_a_topic_go() {
     let gone = ErrorCode::UnknownTopicId;
     assert_eq!(told(&response), [(0, gone, 0), (1, gone, 0)]);
 }
+
+#[test]
+fn what_is_read_again_and_sent_once_is_counted_once() {
+    let mut world = World::new();
+    let asked = world.ask(11, &fetch(11, 500, &[0]));
+    let read = world.read();
+    world.answer(read.reply, Answer::Read(vec![readable(0, 300)]));
+    world.step(Input::Mail(ToSession::Wake { request: read.reply.request }));
+    let again = world.read();
+    world.answer(again.reply, Answer::Read(vec![readable(0, 600)]));
+    assert_eq!(told(&world.response::<FetchRequest>(asked)), [(0, ErrorCode::None, 600)]);
+    assert_eq!(world.counts[0], Count::Read { topic: topic_id(), bytes: 600 });
+    assert!(matches!(world.counts[1..], [Count::Request(_)]), "{:?}", world.counts);
+}

@@ -4,7 +4,7 @@ use std::sync::Mutex;
 
 use dohle_wire::id::{PartitionIndex, ProducerEpoch, ProducerId, Sequence};
 
-use dohle_wire::record::{CodecError, Compression};
+use dohle_wire::record::{CodecError, Compression, RawBatch};
 
 use super::*;
 use crate::image::resource;
@@ -293,4 +293,38 @@ fn a_request_decompresses_to_bounded_bytes() {
     assert_eq!(*codecs.0.lock().unwrap(), 16 * 104_857_600);
     let last = &response.responses[0].partition_responses[999];
     assert!(last.error_message.as_ref().unwrap().contains("1677721600"));
+}
+
+#[test]
+fn what_is_appended_and_what_is_refused_is_counted() {
+    let mut world = World::new();
+    let asked = world.ask(9, &produce(1, 9, batch()));
+    let reply = world.produces()[0].reply;
+    world.mono = world.mono.plus_ms(7);
+    world.answer(reply, Answer::Produced(Ok(appended_at(0))));
+    let answer = world.sent[0].iter().map(Part::len).sum::<usize>() as u64;
+    world.response::<ProduceRequest>(asked);
+    let header = RawBatch::parse(batch()).unwrap().header;
+    let records = u64::try_from(header.records_count).unwrap();
+    let bytes = batch().len() as u64;
+    let [came, Count::Request(receipt)] = &world.counts[..] else { panic!("{:?}", world.counts) };
+    assert_eq!(*came, Count::Appended { topic: topic_id(), records, bytes });
+    assert_eq!((receipt.key, receipt.version), (ApiKey::Produce, 9));
+    assert_eq!((receipt.took.as_millis(), receipt.answer), (7, answer));
+    assert!(receipt.request > bytes);
+    world.counts.clear();
+    let mut unknown = produce(1, 9, batch());
+    unknown.topic_data[0].name = "u".into();
+    world.call(9, &unknown);
+    assert_eq!(world.counts[0], Count::Refused(None));
+    world.counts.clear();
+    world.ask(9, &produce(0, 9, batch()));
+    let reply = world.produces()[0].reply;
+    world.answer(reply, Answer::Produced(Ok(appended_at(1))));
+    assert_eq!(world.counts[0], Count::Appended { topic: topic_id(), records, bytes });
+    assert!(matches!(world.counts[1], Count::Request(Receipt { answer: 0, .. })));
+}
+
+fn appended_at(base: i64) -> Appended {
+    Appended { base: Offset(base), log_append_time: None, log_start: Offset(0) }
 }
