@@ -137,11 +137,13 @@ pub enum Mutant {
     RollBeforeStart,
     /// Recovery writes indexes and files of aborted transactions at once (breaks T3).
     SealedAtOnce,
+    /// Records are written before the folder says whose they are (breaks C5).
+    RecordsBeforeOwner,
 }
 
 impl Mutant {
     /// Every planted bug there is.
-    pub const ALL: [Self; 58] = [
+    pub const ALL: [Self; 59] = [
         Self::NoTornTailCheck,
         Self::NoSequenceCheck,
         Self::AckBeforeCompletion,
@@ -200,6 +202,7 @@ impl Mutant {
         Self::SwapMarkFirst,
         Self::RollBeforeStart,
         Self::SealedAtOnce,
+        Self::RecordsBeforeOwner,
     ];
 
     /// The bug of that name.
@@ -270,6 +273,7 @@ impl Mutant {
             Self::SwapMarkFirst => "swap-mark-first",
             Self::RollBeforeStart => "roll-before-start",
             Self::SealedAtOnce => "sealed-at-once",
+            Self::RecordsBeforeOwner => "records-before-owner",
         }
     }
 }

@@ -72,7 +72,8 @@ pub fn scenario(mutant: Mutant) -> Scenario {
         | RollBelieved
         | SwapMarkFirst
         | RollBeforeStart
-        | SealedAtOnce => Scenario::Log,
+        | SealedAtOnce
+        | RecordsBeforeOwner => Scenario::Log,
         _ => Scenario::Single,
     }
 }

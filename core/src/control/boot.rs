@@ -20,6 +20,7 @@ use crate::disk::{DirEntry, DiskOp, FilePath, IoDone, IoOk};
 use crate::fx::Fx;
 use crate::log::names::future_of;
 use crate::mail::Directories;
+use crate::quorum::FOLDER;
 use crate::time::Now;
 
 /// A start that has not got to the metadata yet.
@@ -178,6 +179,7 @@ impl Boot {
         let found: BTreeMap<u16, Found<'_>> = found.collect();
         let identity = identity::judge(config.node_id, self.metadata_dir, &found, &settings.fresh)?;
         self.failed.extend(identity.refused.clone());
+        self.check_metadata_place(config)?;
         let (clean, clean_epochs) = self.clean_stops(config, fx);
         Ok(Judged {
             metadata_dir: self.metadata_dir,
@@ -189,6 +191,33 @@ impl Boot {
             marks: self.marks(),
             failed: BTreeMap::new(),
         })
+    }
+
+    /// Without its metadata a node would be new, and set all its partitions aside. Kafka refuses
+    /// metadata in another directory than the one that is configured, too.
+    fn check_metadata_place(&self, config: &BrokerConfig) -> Result<(), String> {
+        let path = |dir: u16| config.log_dirs[usize::from(dir)].as_str();
+        let has = |dir: &Dir| dir.folders.iter().any(|name| name == FOLDER);
+        let wanted = path(self.metadata_dir);
+        for (at, _) in self.usable().filter(|(at, dir)| *at != self.metadata_dir && has(dir)) {
+            return Err(format!(
+                "{}/{FOLDER} is there, but the metadata shall be in {wanted}. Set \
+                 metadata.log.dir={}, or name that directory first in log.dirs; if that folder is \
+                 an old copy, move it away.",
+                path(at),
+                path(at)
+            ));
+        }
+        let without = !has(&self.dirs[usize::from(self.metadata_dir)]);
+        let logs = self.usable().find(|(_, dir)| !dir.folders.is_empty());
+        match logs.filter(|_| without) {
+            None => Ok(()),
+            Some((at, _)) => Err(format!(
+                "{} holds partitions, but {wanted} no metadata ({FOLDER}) that knows them. Put it \
+                 back, or the disk that has it; or start with empty data directories.",
+                path(at)
+            )),
+        }
     }
 
     /// The directories that nothing is known against.

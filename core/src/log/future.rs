@@ -275,6 +275,7 @@ impl Future {
             folder: self.folder.clone(),
             topic_id: self.topic,
             own: true,
+            anonymous: true,
             clean: closed.is_some(),
             recovery_point: durable,
             durable,

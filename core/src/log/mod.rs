@@ -400,7 +400,7 @@ impl Log {
     }
 
     fn write<E: From<DiskOp>>(
-        &self,
+        &mut self,
         header: &BatchHeader,
         bytes: &Bytes,
         position: u64,
@@ -409,7 +409,7 @@ impl Log {
         let id = self.store.id(What::Append, self.end.0);
         let file = self.active().file;
         let data = vec![patched_header(header, bytes), bytes.slice(BATCH_HEADER_LEN..)];
-        fx.push(E::from(DiskOp::Write { id, file, position, data }));
+        self.store.after_owner(DiskOp::Write { id, file, position, data }, fx);
         if position == 0 && self.settings.preallocate {
             self.store.reserve(file, self.settings.segment_bytes, fx);
         }
@@ -435,7 +435,8 @@ impl Log {
             let segment = &mut self.segments[at];
             if segment.synced < upto && segment.syncing.is_none() {
                 segment.syncing = Some(upto);
-                fx.push(E::from(DiskOp::Sync { id, file: segment.file }));
+                let file = segment.file;
+                self.store.after_owner(DiskOp::Sync { id, file }, fx);
             }
         }
     }
@@ -560,6 +561,8 @@ impl Log {
     fn on_side<E: From<DiskOp>>(&mut self, token: i64, fx: &mut Fx<E>) -> LogProgress {
         if token == EPOCHS {
             self.store.epochs_written(&self.epochs, fx);
+        } else if token == store::OWNER {
+            self.store.owner_written(fx);
         } else if token == store::START {
             if self.store.start_written(self.log_start, fx) {
                 return self.on_started();

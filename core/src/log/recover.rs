@@ -63,6 +63,9 @@ pub struct RecoveryPlan {
     pub topic_id: TopicId,
     /// It was, when this process looked last: then no other topic's can be there.
     pub own: bool,
+    /// Whether a folder with records that does not say whose they are may be it: one that another
+    /// broker wrote, or that a checkpoint knows. This broker writes no records before.
+    pub anonymous: bool,
     /// Whether the node was stopped cleanly.
     pub clean: bool,
     /// What the checkpoint says is durable: batches below need not be checked. If it is the same as
@@ -462,7 +465,11 @@ impl Recovery {
             ));
         }
         if let Some(other) = owner.filter(|owner| *owner != self.plan.topic_id) {
-            return self.set_aside(other, now, fx);
+            return self.set_aside(&format!("belongs to topic {other}"), now, fx);
+        }
+        let has_records = self.files.segments.values().any(|segment| segment.size > 0);
+        if owner.is_none() && has_records && !self.plan.anonymous {
+            return self.set_aside("does not say whose it is", now, fx);
         }
         self.files.has_owner = owner.is_some();
         for name in std::mem::take(&mut self.files.leftovers) {
@@ -498,13 +505,13 @@ impl Recovery {
 
     fn set_aside<E: From<DiskOp>>(
         &mut self,
-        other: TopicId,
+        why: &str,
         now: Now,
         fx: &mut Fx<E>,
     ) -> Result<(), String> {
         let from = self.plan.folder.clone();
         let to = FilePath::new(from.dir, stray_name(&from.path, now, |_| false));
-        self.note = Some(format!("{} belongs to topic {other}: moved to {}", from.path, to.path));
+        self.note = Some(format!("{} {why}: moved to {}", from.path, to.path));
         self.step = Step::SetAside;
         self.ask(fx, |id| DiskOp::Rename { id, from, to });
         Ok(())

@@ -24,6 +24,7 @@ impl Log {
             folder: self.store.folder.clone(),
             topic_id: self.store.topic_id,
             own: true,
+            anonymous: true,
             clean: false,
             recovery_point,
             durable: self.durable,

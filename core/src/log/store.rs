@@ -1,7 +1,7 @@
 //! A log's folder: paths, ids of operations, and the small files beside the segments.
 
 use bytes::Bytes;
-use dohle_wire::id::{Offset, TopicId};
+use dohle_wire::id::{Offset, TopicId, Uuid};
 
 use super::epoch::EpochCache;
 use super::names::{FileKind, LEADER_EPOCHS, LOG_START, PARTITION_METADATA};
@@ -18,6 +18,9 @@ pub(super) const UNWATCHED: i64 = -2;
 /// Token of the file that says where the log starts.
 pub(super) const START: i64 = -3;
 
+/// Token of the file that says whose log the folder is.
+pub(super) const OWNER: i64 = -4;
+
 /// Where a log lives.
 #[derive(Clone, Debug)]
 pub(super) struct Store {
@@ -25,8 +28,13 @@ pub(super) struct Store {
     pub(super) generation: u32,
     pub(super) folder: FilePath,
     pub(super) topic_id: TopicId,
-    /// `partition.metadata` is there.
+    /// `partition.metadata` is there or on its way.
     pub(super) on_disk: bool,
+    /// It is there.
+    pub(super) says_owner: bool,
+    /// Records and syncs that wait for it: a folder with records that does not say whose they are
+    /// could be given to another topic of its name.
+    held: Vec<DiskOp>,
     /// The leader epochs' file is there or on its way.
     pub(super) epochs_on_disk: bool,
     /// A file says that older checkpoints are not to be believed.
@@ -64,6 +72,9 @@ impl Store {
             folder,
             topic_id,
             on_disk: false,
+            // There is one metadata log, and it cannot be anybody else's.
+            says_owner: topic_id == TopicId(Uuid::METADATA_TOPIC),
+            held: Vec::new(),
             epochs_on_disk: false,
             bounded: false,
             epochs_put: Put::Idle,
@@ -104,9 +115,23 @@ impl Store {
     pub(super) fn put_metadata<E: From<DiskOp>>(&mut self, start: Offset, fx: &mut Fx<E>) {
         let text = format!("version: 0\ntopic_id: {}\n", self.topic_id);
         let path = self.folder.join(PARTITION_METADATA);
-        self.put(path, Bytes::from(text), UNWATCHED, fx);
+        self.put(path, Bytes::from(text), OWNER, fx);
         self.on_disk = true;
         self.doom(std::iter::empty(), start, fx);
+    }
+
+    /// Emits what touches records, once the folder says whose they are.
+    pub(super) fn after_owner<E: From<DiskOp>>(&mut self, op: DiskOp, fx: &mut Fx<E>) {
+        let early = self.mutants.has(Mutant::RecordsBeforeOwner);
+        match self.says_owner || early {
+            true => fx.push(E::from(op)),
+            false => self.held.push(op),
+        }
+    }
+
+    pub(super) fn owner_written<E: From<DiskOp>>(&mut self, fx: &mut Fx<E>) {
+        self.says_owner = true;
+        fx.extend(self.held.drain(..).map(E::from));
     }
 
     pub(super) fn put_epochs<E: From<DiskOp>>(&mut self, epochs: &EpochCache, fx: &mut Fx<E>) {
@@ -140,9 +165,9 @@ impl Store {
         self.epochs_put != Put::Idle
     }
 
-    /// Neither the epochs nor the start are being written.
+    /// Neither the epochs nor the start are being written, and nothing waits.
     pub(super) fn is_idle(&self) -> bool {
-        self.epochs_put == Put::Idle && self.start_put == Put::Idle
+        self.epochs_put == Put::Idle && self.start_put == Put::Idle && self.held.is_empty()
     }
 
     /// Removes segments that end at or below `start`, after that start is durable: should only
@@ -177,8 +202,9 @@ impl Store {
     }
 
     /// Takes the space for a whole segment, whose first records are on their way.
-    pub(super) fn reserve<E: From<DiskOp>>(&self, file: FileId, len: u64, fx: &mut Fx<E>) {
-        fx.push(E::from(DiskOp::Reserve { id: self.id(What::Side, UNWATCHED), file, len }));
+    pub(super) fn reserve<E: From<DiskOp>>(&mut self, file: FileId, len: u64, fx: &mut Fx<E>) {
+        let id = self.id(What::Side, UNWATCHED);
+        self.after_owner(DiskOp::Reserve { id, file, len }, fx);
     }
 
     pub(super) fn remove<E: From<DiskOp>>(&self, path: FilePath, fx: &mut Fx<E>) {

@@ -240,6 +240,7 @@ fn plan(
         folder: FilePath::new(0, "t-0"),
         topic_id: TopicId(Uuid::from_u128(77 << 64)),
         own: false,
+        anonymous: true,
         clean,
         recovery_point,
         durable,

@@ -322,6 +322,7 @@ impl Truncation {
             folder: log.folder().clone(),
             topic_id: log.store.topic_id,
             own: true,
+            anonymous: true,
             clean: false,
             recovery_point: trusted,
             durable: trusted,

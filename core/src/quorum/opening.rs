@@ -109,6 +109,7 @@ impl Opening {
             folder: FilePath::new(settings.dir, FOLDER),
             topic_id: TopicId(Uuid::METADATA_TOPIC),
             own: false,
+            anonymous: true,
             clean: settings.clean,
             recovery_point: settings.recovery_point,
             // What is missing is judged below, where the reason can be told better; nor is it known

@@ -109,7 +109,7 @@ impl Shard {
         let dir = self.place_of(&name, state).unwrap_or(NOWHERE);
         let checkpoints = &self.checkpoints;
         let named = checkpoints.recovery_points.get(&name).copied().unwrap_or(Offset(0));
-        let durable = checkpoints.durable_of(id);
+        let (durable, known) = (checkpoints.durable_of(id), checkpoints.durable.as_ref());
         let plan = RecoveryPlan {
             owner,
             generation: 1,
@@ -122,6 +122,7 @@ impl Shard {
             folder: FilePath::new(dir, name),
             topic_id: topic.id,
             own: false,
+            anonymous: known.is_none_or(|known| known.contains_key(&id)),
             settings: LogSettings::from_topic(&topic.config, self.mutants),
         };
         self.by_id.insert(id, owner);

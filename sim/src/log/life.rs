@@ -161,6 +161,7 @@ impl LogWorld {
             folder: folder(),
             topic_id: topic_id(),
             own: false,
+            anonymous: true,
             clean: saved.clean,
             recovery_point: Offset(saved.recovery_point),
             durable: Offset(saved.durable),

@@ -48,6 +48,7 @@ fn plan(folder: &Folder) -> RecoveryPlan {
         folder: FilePath::new(0, "t-0"),
         topic_id: topic(folder),
         own: false,
+        anonymous: true,
         clean: folder.flags & 1 > 0,
         recovery_point: Offset(folder.recovery_point.into()),
         durable: Offset(folder.durable.min(folder.recovery_point).into()),

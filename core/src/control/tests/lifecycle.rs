@@ -238,6 +238,34 @@ fn the_metadata_may_lie_in_any_of_the_directories() {
 }
 
 #[test]
+fn metadata_in_another_directory_than_the_configured_one_is_not_passed_over() {
+    let settings = [("log.dirs", "one,two"), ("metadata.log.dir", "two")];
+    let mut world = World::started(&settings);
+    world.made("t");
+    world.set("metadata.log.dir", "one");
+    world.boot();
+    let text = world.fatal.take().expect("it would be a node without topics");
+    assert!(text.contains("two/__cluster_metadata-0 is there"), "{text}");
+    assert!(text.contains("metadata.log.dir=two"), "{text}");
+    assert!(!world.disk.names().iter().any(|name| name.contains("stray")));
+    world.set("metadata.log.dir", "two");
+    world.boot();
+    assert!(world.fatal.is_none() && world.image().topic("t").is_some());
+}
+
+#[test]
+fn partitions_whose_metadata_is_gone_are_left_alone() {
+    let mut world = World::started(&[("log.dirs", "one,two")]);
+    let log = FilePath::new(1, "t-0/00000000000000000000.log");
+    world.disk.files.insert(log.clone(), vec![1]);
+    world.disk.files.retain(|path, _| !path.path.contains("__cluster_metadata-0"));
+    world.boot();
+    let text = world.fatal.take().expect("it would be a node without topics");
+    assert!(text.contains("two holds partitions, but one no metadata"), "{text}");
+    assert!(world.disk.files.contains_key(&log));
+}
+
+#[test]
 fn a_node_whose_every_directory_failed_ends() {
     let mut world = World::started(&[]);
     world.input(Input::Mail(ToControl::DirFailed { dir: 0, why: "EIO".into() }));

@@ -478,6 +478,7 @@ impl Recovery {
             plan.settings.clone(),
         );
         log.store.on_disk = self.files.has_owner && self.says_start;
+        log.store.says_owner |= self.files.has_owner;
         log.store.start_known = self.says_start;
         log.store.epochs_on_disk = self.epochs_saved.is_some();
         log.store.unsaved_epoch = self.epochs_starved.then_some(log.log_start);

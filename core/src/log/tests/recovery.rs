@@ -296,3 +296,41 @@ fn a_clean_stop_without_its_snapshot_has_producers_learnt_from_the_records() {
     world.reopen();
     assert_eq!(world.log.producers().iter().count(), 10);
 }
+
+#[test]
+fn no_record_is_written_before_the_folder_says_whose_it_is() {
+    let mut world = World::new(LogSettings { flush_messages: 1, ..settings() });
+    let (mut fx, mut files) = (Fx::new(), FileIds::of_unit(3));
+    for n in 0..2 {
+        let appended =
+            world.log.append(NOW, &batch(n, None, 1), LeaderEpoch(3), &mut files, &mut fx);
+        appended.expect("it fits");
+    }
+    let touches = |op: &DiskOp| matches!(op, DiskOp::Write { .. } | DiskOp::Sync { .. });
+    let ops: Vec<DiskOp> = fx.drain().collect();
+    assert!(!ops.iter().any(touches), "{ops:?}");
+    for done in ops.into_iter().filter_map(|op| world.disk.run(op)).collect::<Vec<_>>() {
+        world.log.on_io(&done, &mut fx);
+    }
+    let kinds: Vec<bool> = fx.as_slice().iter().map(touches).collect();
+    assert_eq!(kinds, [true; 3], "two writes and a sync, in order: {:?}", fx.as_slice());
+    assert!(matches!(fx.as_slice()[0], DiskOp::Write { position: 0, .. }));
+    for done in fx.drain().filter_map(|op| world.disk.run(op)).collect::<Vec<_>>() {
+        world.log.on_io(&done, &mut Fx::<DiskOp>::new());
+    }
+    assert_eq!(world.log.written(), Offset(2));
+}
+
+#[test]
+fn records_that_are_nobodys_are_not_given_to_a_new_topic() {
+    for (anonymous, end) in [(true, 10), (false, 0)] {
+        let mut world = segments_of_two(10);
+        let owner = world.file(PARTITION_METADATA);
+        world.disk.files.remove(&owner);
+        let plan = RecoveryPlan { anonymous, ..plan(&world.settings, false, Offset(0), None) };
+        world.log = recover(&mut world.disk, &mut world.files, plan).expect("it opens");
+        assert_eq!(world.log.end(), Offset(end));
+        let aside = world.disk.names().iter().any(|name| name.contains("-stray"));
+        assert_eq!(aside, !anonymous);
+    }
+}
