@@ -156,7 +156,9 @@ impl Log {
     /// closed segments and leader epochs included).
     #[must_use]
     pub fn recovery_point(&self) -> Offset {
-        let unsealed = self.segments.iter().find(|segment| segment.unsealed > 0);
+        // What is about to be removed may be back after a loss of power.
+        let mut all = self.store.doomed().iter().chain(&self.segments);
+        let unsealed = all.find(|segment| segment.unsealed > 0);
         let sealed = unsealed.map_or(self.durable, |segment| self.durable.min(segment.base));
         match self.store.unsaved_epoch {
             Some(start) if !self.settings.mutants.has(Mutant::EpochsNotAwaited) => {
@@ -327,7 +329,8 @@ impl Log {
     fn must_roll(&self, now: Now, header: &BatchHeader, len: u64) -> bool {
         let (active, last) = (self.active(), header.last_offset());
         let hasty = self.settings.mutants.has(Mutant::RollBeforeStart);
-        let may = self.store.start_known || hasty || active.relative(last).is_none();
+        let known = self.store.start_known && self.store.says_owner;
+        let may = known || hasty || active.relative(last).is_none();
         may && active.must_roll(last, header, len, &self.settings, now.wall)
     }
 
@@ -357,7 +360,7 @@ impl Log {
         let base = active.base;
         let offsets = active.indexes.encode_offsets();
         let times = active.indexes.encode_times();
-        let store = &self.store;
+        let store = &mut self.store;
         store.put(store.file(FileKind::Index, base), offsets, base.0, fx);
         store.put(store.file(FileKind::TimeIndex, base), times, base.0, fx);
         if let Some(aborted) = self.aborted.encode(base, end) {
@@ -372,7 +375,7 @@ impl Log {
         if active.size > 0 && self.settings.preallocate {
             active.unsealed += 1;
             let (id, file, len) = (store.id(What::Side, base.0), active.file, active.size);
-            fx.push(E::from(DiskOp::Truncate { id, file, len }));
+            store.after_owner(DiskOp::Truncate { id, file, len }, fx);
         }
     }
 

@@ -70,7 +70,8 @@ impl Log {
     #[must_use]
     pub fn read_time(&self, time: Timestamp, upper: Offset) -> Option<LocatePlan> {
         let at = self.segments.iter().position(|segment| segment.max_timestamp.0 >= time)?;
-        Some(self.plan(at, Target::Timestamp(time), upper))
+        // Of a segment with nothing below the bound there may be no file yet.
+        (self.segments[at].base < upper).then(|| self.plan(at, Target::Timestamp(time), upper))
     }
 
     /// The greatest timestamp there is; `None` when no record has one.

@@ -24,7 +24,7 @@ mod trust;
 use std::collections::BTreeSet;
 
 use bytes::Bytes;
-use dohle_wire::id::{Offset, TopicId};
+use dohle_wire::id::{Offset, Timestamp, TopicId};
 use dohle_wire::record::BatchHeader;
 
 pub(super) use self::plan::parse_owner;
@@ -147,6 +147,8 @@ pub struct Recovery {
     tail: Tail,
     end: Offset,
     note: Option<String>,
+    /// Time of the last batch of the closed segment that is looked at.
+    newest: Option<Timestamp>,
 }
 
 /// The files that make up a segment.
@@ -220,6 +222,7 @@ impl Recovery {
             tail: Tail::default(),
             end: Offset(0),
             note: None,
+            newest: None,
         };
         recovery.look(fx);
         recovery
@@ -269,7 +272,7 @@ impl Recovery {
             }
             Err(IoError::NoSpace(why)) => Recovered::Full(self.told(&why)),
             Err(IoError::Damaged(_)) if matches!(self.step, Step::Probe { .. }) => {
-                self.on_answer(now, IoOk::Located(None), ids, fx)
+                self.on_unsound(now, ids, fx)
             }
             Err(IoError::Failed(why) | IoError::Damaged(why)) => Recovered::Failed(self.told(&why)),
             Ok(_) if self.pending > 0 => Recovered::Working,
@@ -354,7 +357,7 @@ impl Recovery {
                 scan.feed(&bytes);
                 self.go_on_rebuilding(at, anew, scan, fx)
             }
-            (Step::Rebuilt { at }, _) => self.next_times(at + 1, ids, fx),
+            (Step::Rebuilt { at }, _) => self.next_closed(at + 1, ids, fx),
             (Step::Snapshot { left }, IoOk::Content(file)) => self.on_snapshot(left, file, ids, fx),
             (Step::Times { at, file }, IoOk::Read(bytes)) => {
                 fx.push(E::from(DiskOp::Close { file }));
@@ -382,6 +385,23 @@ impl Recovery {
             Err(why) => Recovered::Failed(self.told(&why)),
             Ok(()) if self.pending > 0 => Recovered::Working,
             Ok(()) => Recovered::Done(Box::new(self.finish()), self.note.take()),
+        }
+    }
+
+    /// Where a batch is looked for there is damage: what is looked at is believed.
+    fn on_unsound<E: From<DiskOp>>(
+        &mut self,
+        now: Now,
+        ids: &mut FileIds,
+        fx: &mut Fx<E>,
+    ) -> Recovered {
+        match &self.step {
+            Step::Probe { probe: Probe::Seam(at), .. } => {
+                let goes_on = self.times_of(*at, ids, fx);
+                goes_on
+                    .map_or_else(|why| Recovered::Failed(self.told(&why)), |()| Recovered::Working)
+            }
+            _ => self.on_answer(now, IoOk::Located(None), ids, fx),
         }
     }
 
@@ -636,7 +656,7 @@ impl Recovery {
             (Some(_), None) if !left.is_empty() => return self.next_snapshot(left, fx),
             _ => self.replayed = Offset(0),
         }
-        self.next_times(0, ids, fx)
+        self.next_closed(0, ids, fx)
     }
 
     fn open_segments<E: From<DiskOp>>(&mut self, now: Now, ids: &mut FileIds, fx: &mut Fx<E>) {
@@ -659,33 +679,6 @@ impl Recovery {
 
     fn first_base(&self) -> Offset {
         self.segments.first().map_or(Offset(0), |segment| segment.base)
-    }
-
-    /// Reads the last time index entry of each segment that is not scanned, then goes on.
-    fn next_times<E: From<DiskOp>>(
-        &mut self,
-        from: usize,
-        ids: &mut FileIds,
-        fx: &mut Fx<E>,
-    ) -> Result<(), String> {
-        for at in from..self.first_scanned() {
-            let base = self.segments[at].base;
-            let files = self.files.segments[&base];
-            let Some(len) = files.times.filter(|_| files.offsets) else {
-                return self.rebuild(at, fx);
-            };
-            if len < 12 {
-                continue;
-            }
-            let file = ids.fresh();
-            let path = self.plan.folder.join(&FileKind::TimeIndex.name(base));
-            fx.push(E::from(DiskOp::Open { file, path }));
-            self.step = Step::Times { at, file };
-            let position = len - len % 12 - 12;
-            self.read(file, position, 12, fx);
-            return Ok(());
-        }
-        self.begin_scan(fx)
     }
 
     fn begin_scan<E: From<DiskOp>>(&mut self, fx: &mut Fx<E>) -> Result<(), String> {

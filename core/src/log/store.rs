@@ -187,6 +187,11 @@ impl Store {
         self.put(self.folder.join(LOG_START), offset_file::encode(start), START, fx);
     }
 
+    /// Segments that will be removed.
+    pub(super) fn doomed(&self) -> &[Segment] {
+        &self.doomed
+    }
+
     /// Whether the log's present start is durable now.
     pub(super) fn start_written<E: From<DiskOp>>(&mut self, start: Offset, fx: &mut Fx<E>) -> bool {
         let again = self.start_put == Put::Again;

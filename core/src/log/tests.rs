@@ -251,6 +251,15 @@ fn plan(
 }
 
 fn recover(disk: &mut MemoryDisk, files: &mut FileIds, plan: RecoveryPlan) -> Result<Log, String> {
+    recover_with(disk, files, plan).map(|(log, _)| log)
+}
+
+/// The log, and what people should know of it.
+fn recover_with(
+    disk: &mut MemoryDisk,
+    files: &mut FileIds,
+    plan: RecoveryPlan,
+) -> Result<(Log, Option<String>), String> {
     let mut fx: Fx<DiskOp> = Fx::new();
     let mut recovery = Recovery::begin(plan, &mut fx);
     loop {
@@ -259,7 +268,7 @@ fn recover(disk: &mut MemoryDisk, files: &mut FileIds, plan: RecoveryPlan) -> Re
         for done in ops.into_iter().filter_map(|op| disk.run(op)) {
             match recovery.step(NOW, done, files, &mut fx) {
                 Recovered::Working => {}
-                Recovered::Done(log, _) => return Ok(*log),
+                Recovered::Done(log, note) => return Ok((*log, note)),
                 Recovered::Failed(why) | Recovered::Full(why) => return Err(why),
             }
         }

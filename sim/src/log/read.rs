@@ -73,7 +73,7 @@ impl LogWorld {
         let Phase::Serving(log) = &self.phase else { return Ok(()) };
         let plan = log.read_time(Timestamp(time), Offset(upper));
         self.tally.times += 1;
-        let found = self.young_enough(log, time, plan.as_ref());
+        let found = self.young_enough(log, (time, upper), plan.as_ref());
         if !self.opened_harmed {
             self.inside("L6", found)?;
         }
@@ -83,8 +83,14 @@ impl LogWorld {
         Ok(())
     }
 
-    /// The first segment is looked at that has a record of that time or later.
-    fn young_enough(&self, log: &Log, time: i64, plan: Option<&LocatePlan>) -> Result<(), String> {
+    /// The first segment is looked at that has a record of that time or later, unless it begins
+    /// past the bound.
+    fn young_enough(
+        &self,
+        log: &Log,
+        (time, upper): (i64, i64),
+        plan: Option<&LocatePlan>,
+    ) -> Result<(), String> {
         let bases: Vec<i64> = log.segments().iter().map(|segment| segment.base.0).collect();
         let young = |header: &&BatchHeader| header.max_timestamp.0 >= time;
         let first = bases.first().copied().unwrap_or(i64::MAX);
@@ -92,7 +98,8 @@ impl LogWorld {
         let expected = in_file
             .clone()
             .find(young)
-            .and_then(|header| bases.iter().copied().rfind(|base| *base <= header.base_offset.0));
+            .and_then(|header| bases.iter().copied().rfind(|base| *base <= header.base_offset.0))
+            .filter(|base| *base < upper);
         let found = plan.map(|plan| plan.base.0);
         match expected == found {
             true => Ok(()),

@@ -251,7 +251,7 @@ impl Recovery {
 
     /// Up to where what is missing was taken out by Kafka's cleaner, which keeps the files that it
     /// took out for a while. Where only Kafka has written, it was the cleaner in any case.
-    fn compacted(&self) -> Offset {
+    pub(super) fn compacted(&self) -> Offset {
         match self.plan.gaps {
             _ if self.files.has_deleted => Offset(i64::MAX),
             Gaps::Cleaned(_) if !self.says_start => Offset(i64::MAX),

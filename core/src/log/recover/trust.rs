@@ -23,6 +23,8 @@ pub(super) enum Probe {
     BeforeEpoch(usize),
     /// The last one that has to be there: an epoch may be missing.
     LastEpoch,
+    /// The last one of this segment, where the next one begins.
+    Seam(usize),
     /// That with the last time of this segment.
     Time(usize, TimeEntry),
     /// That with the last time of the segment in use.
@@ -89,6 +91,7 @@ impl Recovery {
                     }
                 }
             }
+            Probe::Seam(before) => self.on_seam(before, header, ids, fx),
             Probe::LastEpoch => {
                 let last = self.epochs.entries().len() - 1;
                 let known = header.filter(|header| self.is_known(header.base_offset));
@@ -101,7 +104,7 @@ impl Recovery {
                 if header.is_some_and(|header| !self.time_fits(closed, &header, time)) {
                     return self.rebuild(closed, fx);
                 }
-                self.next_times(closed + 1, ids, fx)
+                self.next_closed(closed + 1, ids, fx)
             }
             Probe::Active(indexes) => {
                 let last = self.segments.len() - 1;
@@ -112,6 +115,85 @@ impl Recovery {
                 if fits { self.adopt(indexes, fx) } else { self.scan_segment(last, 0, fx) }
             }
         }
+    }
+
+    /// Looks at the segment `at`, if it is not scanned, and at those behind it; then goes on.
+    pub(super) fn next_closed<E: From<DiskOp>>(
+        &mut self,
+        at: usize,
+        ids: &mut FileIds,
+        fx: &mut Fx<E>,
+    ) -> Result<(), String> {
+        if at >= self.first_scanned() {
+            return self.begin_scan(fx);
+        }
+        match self.must_meet(at) {
+            Some(last) => {
+                self.probe(Probe::Seam(at), last, fx);
+                Ok(())
+            }
+            None => self.times_of(at, ids, fx),
+        }
+    }
+
+    /// Reads the last time index entry of a segment that is not scanned.
+    pub(super) fn times_of<E: From<DiskOp>>(
+        &mut self,
+        at: usize,
+        ids: &mut FileIds,
+        fx: &mut Fx<E>,
+    ) -> Result<(), String> {
+        let Segment { base, size, .. } = self.segments[at];
+        if size == 0 {
+            return self.next_closed(at + 1, ids, fx);
+        }
+        let files = self.files.segments[&base];
+        let Some(len) = files.times.filter(|len| files.offsets && *len >= 12) else {
+            return self.rebuild(at, fx);
+        };
+        let file = ids.fresh();
+        let path = self.plan.folder.join(&FileKind::TimeIndex.name(base));
+        fx.push(E::from(DiskOp::Open { file, path }));
+        self.step = Step::Times { at, file };
+        let position = len - len % 12 - 12;
+        self.read(file, position, 12, fx);
+        Ok(())
+    }
+
+    /// The last offset of a closed segment, if the next one has to begin right behind it: not
+    /// where compaction may have taken the end of it out.
+    pub(super) fn must_meet(&self, at: usize) -> Option<Offset> {
+        let next = self.segments.get(at + 1)?.base;
+        let compacted = self.plan.settings.gaps || next <= self.compacted();
+        (!compacted).then(|| next.plus(-1))
+    }
+
+    /// Nobody is refused for a seam: that a topic was compacted once may be forgotten by now.
+    fn on_seam<E: From<DiskOp>>(
+        &mut self,
+        at: usize,
+        last: Option<BatchHeader>,
+        ids: &mut FileIds,
+        fx: &mut Fx<E>,
+    ) -> Result<(), String> {
+        self.newest = last.filter(|last| !last.is_control()).map(|last| last.max_timestamp);
+        if last.is_none() {
+            let (base, next) = (self.segments[at].base, self.segments[at + 1].base);
+            self.add_note(format!(
+                "{}: records before offset {next} are missing: the segment {base} ends before it. \
+                 Readers pass over them; if no compaction took them out, put the files back",
+                self.plan.folder.path
+            ));
+        }
+        self.times_of(at, ids, fx)
+    }
+
+    /// One more thing that people should know.
+    fn add_note(&mut self, text: String) {
+        self.note = Some(match self.note.take() {
+            Some(before) => format!("{before}; {text}"),
+            None => text,
+        });
     }
 
     /// Looks at the epochs from the one at `from` on, at those that there may be records of.
@@ -202,11 +284,13 @@ impl Recovery {
         ids: &mut FileIds,
         fx: &mut Fx<E>,
     ) -> Result<(), String> {
-        let Some(entry) = time_entry(bytes) else { return self.next_times(at + 1, ids, fx) };
+        let Some(entry) = time_entry(bytes) else { return self.next_closed(at + 1, ids, fx) };
         let segment = &mut self.segments[at];
         let offset = segment.base.plus(i64::from(entry.relative));
         segment.max_timestamp = (entry.timestamp, offset);
-        if offset >= self.base_after(at) {
+        // Cut short, it ends with an entry that fits and is not the last.
+        let short = self.newest.take().is_some_and(|newest| newest > entry.timestamp);
+        if short || offset >= self.base_after(at) {
             return self.rebuild(at, fx);
         }
         self.probe(Probe::Time(at, entry), offset, fx);

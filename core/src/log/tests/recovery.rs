@@ -334,3 +334,52 @@ fn records_that_are_nobodys_are_not_given_to_a_new_topic() {
         assert_eq!(aside, !anonymous);
     }
 }
+
+/// Closed segments that are not read again, and what an opening says of them.
+fn closed_and_opened(change: impl FnOnce(&mut World, &[Offset])) -> (World, Option<String>) {
+    let mut world = World::new(LogSettings { segment_bytes: 700, gaps: false, ..settings() });
+    for n in 0..30 {
+        world.append(n, None, 2);
+    }
+    world.close();
+    let bases: Vec<Offset> = world.log.segments().iter().map(|segment| segment.base).collect();
+    assert!(bases.len() > 3);
+    change(&mut world, &bases);
+    let plan = plan(&world.settings, true, world.checkpoint, None);
+    let (log, note) = recover_with(&mut world.disk, &mut world.files, plan).expect("it opens");
+    world.log = log;
+    (world, note)
+}
+
+#[test]
+fn a_closed_segment_that_is_missing_or_empty_is_told_of() {
+    assert_eq!(closed_and_opened(|_, _| {}).1, None);
+    let (_, note) = closed_and_opened(|world, bases| {
+        for kind in [FileKind::Log, FileKind::Index, FileKind::TimeIndex] {
+            let path = world.file(&kind.name(bases[1]));
+            world.disk.files.remove(&path);
+        }
+    });
+    let note = note.expect("records are missing");
+    assert!(note.contains("are missing: the segment 0 ends before it"), "{note}");
+    let (_, note) = closed_and_opened(|world, bases| {
+        world.bytes_of(&FileKind::Log.name(bases[1])).clear();
+    });
+    assert!(note.is_some_and(|note| note.contains("are missing")));
+}
+
+#[test]
+fn a_time_index_that_is_cut_short_is_made_anew() {
+    for entries in 0..3 {
+        let mut whole = Vec::new();
+        let (mut world, note) = closed_and_opened(|world, bases| {
+            let times = world.bytes_of(&FileKind::TimeIndex.name(bases[1]));
+            whole.clone_from(times);
+            assert!(whole.len() >= 36);
+            times.truncate(12 * entries);
+        });
+        let base = world.log.segments()[1].base;
+        assert_eq!(*world.bytes_of(&FileKind::TimeIndex.name(base)), whole, "{entries} {note:?}");
+        world.check();
+    }
+}
