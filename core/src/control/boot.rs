@@ -199,7 +199,8 @@ impl Boot {
         let path = |dir: u16| config.log_dirs[usize::from(dir)].as_str();
         let has = |dir: &Dir| dir.folders.iter().any(|name| name == FOLDER);
         let wanted = path(self.metadata_dir);
-        for (at, _) in self.usable().filter(|(at, dir)| *at != self.metadata_dir && has(dir)) {
+        let mut others = self.usable().filter(|(at, _)| *at != self.metadata_dir);
+        if let Some((at, _)) = others.find(|(_, dir)| has(dir)) {
             return Err(format!(
                 "{}/{FOLDER} is there, but the metadata shall be in {wanted}. Set \
                  metadata.log.dir={}, or name that directory first in log.dirs; if that folder is \
