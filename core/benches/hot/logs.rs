@@ -103,7 +103,7 @@ pub(crate) struct Append {
 
 impl Append {
     pub(crate) fn new(phase: Phase) -> Self {
-        Self {
+        let mut append = Self {
             shard: Broker::new(&[]).shard,
             batch: node::batch(145, 100),
             sequence: 0,
@@ -111,7 +111,12 @@ impl Append {
             next: Vec::new(),
             fx: Fx::new(),
             aside: Fx::new(),
-        }
+        };
+        // The first records wait for the file that says whose they are.
+        append.produce();
+        append.run();
+        append.complete();
+        append
     }
 
     /// The next batch for each of the partitions.
