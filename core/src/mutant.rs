@@ -128,9 +128,10 @@ pub enum Mutant {
     CoordinatorEndsInMove,
     /// Folders that are set aside one after the other get the same name.
     StrayNamedTwice,
-    /// A segment that ends at the recovery point is taken for one that was closed before that was
-    /// written (breaks T3).
+    /// A checkpoint says of a segment that goes on that it ended there, closed (breaks T3).
     RollBelieved,
+    /// A log that lost its last segment forgets the producers of what was deleted before (breaks P4).
+    EmptyForgetsProducers,
     /// What Kafka's cleaner did not finish is removed in any order (breaks L7).
     SwapMarkFirst,
     /// A log begins its second segment before it is on disk where it starts (breaks L7).
@@ -143,7 +144,7 @@ pub enum Mutant {
 
 impl Mutant {
     /// Every planted bug there is.
-    pub const ALL: [Self; 59] = [
+    pub const ALL: [Self; 60] = [
         Self::NoTornTailCheck,
         Self::NoSequenceCheck,
         Self::AckBeforeCompletion,
@@ -199,6 +200,7 @@ impl Mutant {
         Self::CoordinatorEndsInMove,
         Self::StrayNamedTwice,
         Self::RollBelieved,
+        Self::EmptyForgetsProducers,
         Self::SwapMarkFirst,
         Self::RollBeforeStart,
         Self::SealedAtOnce,
@@ -270,6 +272,7 @@ impl Mutant {
             Self::CoordinatorEndsInMove => "coordinator-ends-in-move",
             Self::StrayNamedTwice => "stray-named-twice",
             Self::RollBelieved => "roll-believed",
+            Self::EmptyForgetsProducers => "empty-forgets-producers",
             Self::SwapMarkFirst => "swap-mark-first",
             Self::RollBeforeStart => "roll-before-start",
             Self::SealedAtOnce => "sealed-at-once",

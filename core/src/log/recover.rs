@@ -531,7 +531,7 @@ impl Recovery {
     ) -> Result<(), String> {
         let from = self.plan.folder.clone();
         let to = FilePath::new(from.dir, stray_name(&from.path, now, |_| false));
-        self.note = Some(format!("{} {why}: moved to {}", from.path, to.path));
+        self.add_note(format!("{} {why}: moved to {}", from.path, to.path));
         self.step = Step::SetAside;
         self.ask(fx, |id| DiskOp::Rename { id, from, to });
         Ok(())
@@ -589,7 +589,7 @@ impl Recovery {
         // only where the log itself does not say (a folder that Kafka made).
         self.plan.log_start = said.or(self.plan.log_start);
         self.says_start = said.is_some();
-        let start = self.plan.log_start.unwrap_or(Offset(0));
+        let start = self.log_start();
         let durable = self.plan.durable;
         if self.plan.clean && durable.0 > 0 && start > durable {
             return Err(format!(
@@ -599,21 +599,23 @@ impl Recovery {
         }
         self.step = Step::Sweep;
         for base in self.files.take_below(start) {
-            for kind in SEGMENT_FILES {
-                let path = self.plan.folder.join(&kind.name(base));
-                self.ask(fx, |id| DiskOp::Remove { id, path });
-            }
+            self.remove_files(base, fx);
         }
         if self.pending > 0 { Ok(()) } else { self.on_swept(now, ids, fx) }
     }
 
-    /// What is in the folder belongs to the log.
+    /// What is in the folder belongs to the log, if its beginning is there.
     fn on_swept<E: From<DiskOp>>(
         &mut self,
         now: Now,
         ids: &mut FileIds,
         fx: &mut Fx<E>,
     ) -> Result<(), String> {
+        let start = self.log_start();
+        let first = self.files.segments.keys().next().filter(|first| **first > start);
+        if let Some(&first) = first.filter(|_| self.says_start) {
+            return self.on_missing_start(first, fx);
+        }
         self.open_segments(now, ids, fx);
         self.check_epochs(0, fx)
     }
@@ -677,17 +679,19 @@ impl Recovery {
         self.segments.partition_point(|segment| segment.base <= wanted).saturating_sub(1)
     }
 
+    fn log_start(&self) -> Offset {
+        self.plan.log_start.unwrap_or(Offset(0))
+    }
+
     fn first_base(&self) -> Offset {
         self.segments.first().map_or(Offset(0), |segment| segment.base)
     }
 
     fn begin_scan<E: From<DiskOp>>(&mut self, fx: &mut Fx<E>) -> Result<(), String> {
         let Some(last) = self.segments.len().checked_sub(1) else {
-            return self.on_log_end(fx);
+            self.end = self.log_start();
+            return if self.removed { self.cut_epochs(fx) } else { self.on_log_end(fx) };
         };
-        if self.says_start && self.first_base() > self.plan.log_start.unwrap_or(Offset(0)) {
-            return self.on_missing_start(fx);
-        }
         let first = self.first_scanned();
         if self.plan.clean && first == last && self.replayed > self.segments[last].base {
             let path = self.plan.folder.join(&FileKind::Index.name(self.segments[last].base));

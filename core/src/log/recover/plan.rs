@@ -118,7 +118,7 @@ impl Files {
 
     /// Snapshots that a scan can build on, oldest first: those from the first segment on (what
     /// followed an earlier one is not there to be replayed) up to where the scan begins, and after
-    /// a clean stop the one at the end of the log.
+    /// a clean stop, or without a segment, the one at the end of the log.
     pub(super) fn usable_snapshots(&self, plan: &RecoveryPlan) -> Vec<Offset> {
         let beyond = plan.settings.mutants.has(Mutant::SnapshotBeyondScan);
         let upto = match plan.clean && self.untold.is_none() {
@@ -127,7 +127,12 @@ impl Files {
             true if plan.durable.0 > 0 => plan.durable,
             _ => self.told_from(plan),
         };
-        let first = self.segments.keys().next().copied().unwrap_or(Offset(0));
+        // A log without segments ends where it starts.
+        let Some(&first) = self.segments.keys().next() else {
+            let forgets = plan.settings.mutants.has(Mutant::EmptyForgetsProducers);
+            let start = plan.log_start.filter(|_| !forgets);
+            return start.filter(|start| self.snapshots.contains(start)).into_iter().collect();
+        };
         let low = match plan.settings.mutants.has(Mutant::SnapshotBelowStart) {
             true => Offset(0),
             false => first,

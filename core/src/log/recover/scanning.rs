@@ -207,7 +207,7 @@ impl Recovery {
     /// deleted.
     fn take_epoch(&mut self, header: &BatchHeader) {
         let (epoch, base) = (header.partition_leader_epoch, header.base_offset);
-        let kept = base >= self.plan.log_start.unwrap_or(Offset(0));
+        let kept = base >= self.log_start();
         let told = kept || self.epochs.epoch_at(base).is_some();
         if told && !self.plan.settings.mutants.has(Mutant::EpochsNotCorrected) {
             self.epochs.correct(epoch, base, header.next_offset());
@@ -239,7 +239,7 @@ impl Recovery {
             return self.cut(at, size, &why, fx);
         }
         // What is deleted may be missing, and does not make a gap of what follows it.
-        let kept = self.end.max(self.plan.log_start.unwrap_or(Offset(0)));
+        let kept = self.end.max(self.log_start());
         let missing = next.base > kept && kept >= self.plan.recovery_point;
         let missing = missing && next.base > self.compacted();
         if missing && !self.plan.clean {
@@ -262,7 +262,7 @@ impl Recovery {
 
     /// All batches were sound. There is as much as there is known to have been.
     pub(super) fn on_log_end<E: From<DiskOp>>(&mut self, fx: &mut Fx<E>) -> Result<(), String> {
-        let start = self.plan.log_start.unwrap_or(Offset(0));
+        let start = self.log_start();
         let replayed = if self.plan.clean { self.replayed } else { Offset(0) };
         let (end, promised) = (self.end.max(start), self.plan.durable.max(replayed));
         if end < promised {
@@ -278,9 +278,10 @@ impl Recovery {
     /// of it was durable: then nothing of the log is left.
     pub(super) fn on_missing_start<E: From<DiskOp>>(
         &mut self,
+        first: Offset,
         fx: &mut Fx<E>,
     ) -> Result<(), String> {
-        let (start, first) = (self.plan.log_start.unwrap_or(Offset(0)), self.first_base());
+        let start = self.log_start();
         if self.plan.clean || start < self.plan.recovery_point {
             return Err(format!(
                 "starts at offset {start} by its {LOG_START}, and its first segment is {first}: \
@@ -288,16 +289,12 @@ impl Recovery {
             ));
         }
         let folder = &self.plan.folder.path;
-        self.note = Some(format!(
+        self.add_note(format!(
             "{folder}: log ends at offset {start}: records up to {first} are missing"
         ));
-        self.step = Step::Cut;
         self.removed = true;
-        self.end = start;
-        // A snapshot of what is not there any more may have been found.
-        self.producers = ProducerTable::default();
-        for segment in std::mem::take(&mut self.segments) {
-            self.remove_segment(&segment, fx);
+        for base in std::mem::take(&mut self.files.segments).into_keys() {
+            self.remove_files(base, fx);
         }
         Ok(())
     }
@@ -312,7 +309,7 @@ impl Recovery {
     ) -> Result<(), String> {
         self.end = self.end.max(self.segments[at].base);
         // What is deleted need not be sound.
-        let start = self.plan.log_start.unwrap_or(Offset(0));
+        let start = self.log_start();
         let refuse_deleted = self.plan.settings.mutants.has(Mutant::DeletedHasToBeSound);
         let kept = if refuse_deleted { self.end } else { self.end.max(start) };
         let promised = self.plan.recovery_point.max(self.plan.durable);
@@ -324,8 +321,7 @@ impl Recovery {
                 self.end, self.segments[at].base
             ));
         }
-        self.note =
-            Some(format!("{}: log ends at offset {}: {why}", self.plan.folder.path, self.end));
+        self.add_note(format!("{}: log ends at offset {}: {why}", self.plan.folder.path, self.end));
         self.step = Step::Cut;
         let segment = &mut self.segments[at];
         segment.size = position;
@@ -375,8 +371,12 @@ impl Recovery {
 
     fn remove_segment<E: From<DiskOp>>(&mut self, segment: &Segment, fx: &mut Fx<E>) {
         fx.push(E::from(DiskOp::Close { file: segment.file }));
+        self.remove_files(segment.base, fx);
+    }
+
+    pub(super) fn remove_files<E: From<DiskOp>>(&mut self, base: Offset, fx: &mut Fx<E>) {
         for kind in SEGMENT_FILES {
-            let path = self.plan.folder.join(&kind.name(segment.base));
+            let path = self.plan.folder.join(&kind.name(base));
             self.ask(fx, |id| DiskOp::Remove { id, path });
         }
     }
@@ -386,7 +386,7 @@ impl Recovery {
     /// are any.
     pub(super) fn seal<E: From<DiskOp>>(&mut self, fx: &mut Fx<E>) -> Result<(), String> {
         self.step = Step::SealAborted;
-        if self.end < self.plan.log_start.unwrap_or(Offset(0)) {
+        if self.end < self.log_start() {
             self.start_over(fx);
         }
         self.put_aborted(fx);
@@ -399,7 +399,7 @@ impl Recovery {
         if self.start_anew {
             // Records that come from here on must not be behind a gap when the epochs are lost.
             let path = self.plan.folder.join(LOG_START);
-            let data = offset_file::encode(self.plan.log_start.unwrap_or(Offset(0)));
+            let data = offset_file::encode(self.log_start());
             self.ask_about(START, fx, |id| DiskOp::Put { id, path, data, durable: true });
         }
         self.put_indexes(fx);
@@ -435,7 +435,7 @@ impl Recovery {
             self.ask(fx, |id| DiskOp::Remove { id, path });
         }
         self.tail = Tail::default();
-        self.end = self.plan.log_start.unwrap_or(Offset(0));
+        self.end = self.log_start();
     }
 
     /// Closed segments that were scanned get their indexes anew.
@@ -474,7 +474,7 @@ impl Recovery {
             plan.generation,
             plan.folder.clone(),
             plan.topic_id,
-            plan.log_start.unwrap_or(Offset(0)).max(first),
+            self.log_start().max(first),
             plan.settings.clone(),
         );
         log.store.on_disk = self.files.has_owner && self.says_start;

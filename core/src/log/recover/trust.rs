@@ -61,7 +61,12 @@ impl Recovery {
         ids: &mut FileIds,
         fx: &mut Fx<E>,
     ) -> Result<(), String> {
-        let Some(found) = found else { return self.on_probed(probe, at, None, ids, fx) };
+        let Some(found) = found else {
+            if let Probe::Seam(before) = probe {
+                self.tell_missing(before);
+            }
+            return self.on_probed(probe, at, None, ids, fx);
+        };
         let (file, position) = (self.segments[at].file, found.position);
         self.step = Step::Probed { probe, at };
         let len = u32::try_from(BATCH_HEADER_LEN).unwrap_or(u32::MAX);
@@ -91,7 +96,11 @@ impl Recovery {
                     }
                 }
             }
-            Probe::Seam(before) => self.on_seam(before, header, ids, fx),
+            Probe::Seam(before) => {
+                let timed = header.filter(|last| !last.is_control() && last.max_timestamp.0 >= 0);
+                self.newest = timed.map(|last| last.max_timestamp);
+                self.times_of(before, ids, fx)
+            }
             Probe::LastEpoch => {
                 let last = self.epochs.entries().len() - 1;
                 let known = header.filter(|header| self.is_known(header.base_offset));
@@ -127,6 +136,7 @@ impl Recovery {
         if at >= self.first_scanned() {
             return self.begin_scan(fx);
         }
+        self.newest = None;
         match self.must_meet(at) {
             Some(last) => {
                 self.probe(Probe::Seam(at), last, fx);
@@ -143,14 +153,18 @@ impl Recovery {
         ids: &mut FileIds,
         fx: &mut Fx<E>,
     ) -> Result<(), String> {
-        let Segment { base, size, .. } = self.segments[at];
-        if size == 0 {
-            return self.next_closed(at + 1, ids, fx);
-        }
+        let base = self.segments[at].base;
         let files = self.files.segments[&base];
-        let Some(len) = files.times.filter(|len| files.offsets && *len >= 12) else {
+        let Some(len) = files.times.filter(|_| files.offsets) else {
             return self.rebuild(at, fx);
         };
+        if len < 12 {
+            // Nothing is in it if no record has a time, which the last one shows.
+            return match self.newest {
+                Some(_) => self.rebuild(at, fx),
+                None => self.next_closed(at + 1, ids, fx),
+            };
+        }
         let file = ids.fresh();
         let path = self.plan.folder.join(&FileKind::TimeIndex.name(base));
         fx.push(E::from(DiskOp::Open { file, path }));
@@ -168,28 +182,18 @@ impl Recovery {
         (!compacted).then(|| next.plus(-1))
     }
 
-    /// Nobody is refused for a seam: that a topic was compacted once may be forgotten by now.
-    fn on_seam<E: From<DiskOp>>(
-        &mut self,
-        at: usize,
-        last: Option<BatchHeader>,
-        ids: &mut FileIds,
-        fx: &mut Fx<E>,
-    ) -> Result<(), String> {
-        self.newest = last.filter(|last| !last.is_control()).map(|last| last.max_timestamp);
-        if last.is_none() {
-            let (base, next) = (self.segments[at].base, self.segments[at + 1].base);
-            self.add_note(format!(
-                "{}: records before offset {next} are missing: the segment {base} ends before it. \
-                 Readers pass over them; if no compaction took them out, put the files back",
-                self.plan.folder.path
-            ));
-        }
-        self.times_of(at, ids, fx)
+    /// Nobody is refused for it: that a topic was compacted once may be forgotten by now.
+    fn tell_missing(&mut self, at: usize) {
+        let (base, next) = (self.segments[at].base, self.segments[at + 1].base);
+        self.add_note(format!(
+            "{}: records before offset {next} are missing: the segment {base} ends before it. \
+             Readers pass over them; if no compaction took them out, put the files back",
+            self.plan.folder.path
+        ));
     }
 
     /// One more thing that people should know.
-    fn add_note(&mut self, text: String) {
+    pub(super) fn add_note(&mut self, text: String) {
         self.note = Some(match self.note.take() {
             Some(before) => format!("{before}; {text}"),
             None => text,
@@ -237,7 +241,7 @@ impl Recovery {
     }
 
     fn first_known(&self) -> Offset {
-        self.first_base().max(self.plan.log_start.unwrap_or(Offset(0)))
+        self.first_base().max(self.log_start())
     }
 
     /// Whether a record at `offset` has to be there, if there ever was one.
@@ -262,7 +266,7 @@ impl Recovery {
     /// As with a file that cannot be read, the log itself has to tell them.
     fn distrust_epochs<E: From<DiskOp>>(&mut self, fx: &mut Fx<E>) -> Result<(), String> {
         let folder = &self.plan.folder.path;
-        self.note = Some(format!(
+        self.add_note(format!(
             "{folder}/{LEADER_EPOCHS} does not fit the records: it is made anew from them"
         ));
         self.epochs = EpochCache::default();
@@ -338,7 +342,7 @@ impl Recovery {
                 Scanned::End => {
                     let name = FileKind::TimeIndex.name(anew.base);
                     let folder = &self.plan.folder.path;
-                    self.note = Some(format!("{folder}/{name} was missing or damaged: made anew"));
+                    self.add_note(format!("{folder}/{name} was missing or damaged: made anew"));
                     self.segments[at] = *anew;
                     self.put_indexes_of(at, fx);
                     break;

@@ -383,3 +383,35 @@ fn a_time_index_that_is_cut_short_is_made_anew() {
         world.check();
     }
 }
+
+#[test]
+fn producers_of_what_was_deleted_are_known_when_nothing_else_is_left() {
+    // The second segment is gone, or it is there and the third came through without it.
+    for survives in [false, true] {
+        let mut world = World::new(LogSettings { segment_bytes: 300, ..settings() });
+        let rolled = |world: &World| world.log.segments().last().map_or(Offset(0), |it| it.base);
+        let mut sequence = 0;
+        while rolled(&world) == Offset(0) {
+            world.append(0, Some((1, sequence)), 1);
+            sequence += 1;
+        }
+        let start = rolled(&world);
+        let mut fx = Fx::new();
+        world.log.advance_start(start, &mut fx);
+        world.run(&mut fx);
+        world.take_checkpoint();
+        let durable = world.disk.clone();
+        world.disk.lose_power();
+        assert!(!world.disk.names().iter().any(|name| name.contains(".log")));
+        if survives {
+            let later = world.file(&FileKind::Log.name(start.plus(5)));
+            let bytes = durable.files[&world.file(&FileKind::Log.name(start))].clone();
+            world.disk.files.insert(later, bytes);
+        }
+        world.open().expect("nothing that is missing was durable");
+        assert_eq!((world.log.log_start(), world.log.end()), (start, start));
+        let (id, found) = world.log.producers().iter().next().expect("it was answered");
+        let last = found.batches.back().expect("the last one that was deleted");
+        assert_eq!((id.0, last.last_offset), (1, start.plus(-1)));
+    }
+}
