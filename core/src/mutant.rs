@@ -109,6 +109,8 @@ pub enum Mutant {
     SettledTooSoon,
     /// A damaged file of aborted transactions is taken for an empty one (breaks T3).
     AbortedFileIgnored,
+    /// What sums say of the file of aborted transactions is not looked at (breaks T3).
+    AbortedFileBelieved,
     /// A log under a full disk is opened anew as if all that was appended were there (breaks L7).
     ReopenedAsWritten,
     /// A log that could not be opened while the disk was full never is (breaks LV1).
@@ -144,7 +146,7 @@ pub enum Mutant {
 
 impl Mutant {
     /// Every planted bug there is.
-    pub const ALL: [Self; 60] = [
+    pub const ALL: [Self; 61] = [
         Self::NoTornTailCheck,
         Self::NoSequenceCheck,
         Self::AckBeforeCompletion,
@@ -190,6 +192,7 @@ impl Mutant {
         Self::SwapNotComplete,
         Self::SettledTooSoon,
         Self::AbortedFileIgnored,
+        Self::AbortedFileBelieved,
         Self::ReopenedAsWritten,
         Self::StarvedForgotten,
         Self::MisplacedBatchKept,
@@ -262,6 +265,7 @@ impl Mutant {
             Self::SwapNotComplete => "swap-not-complete",
             Self::SettledTooSoon => "settled-too-soon",
             Self::AbortedFileIgnored => "aborted-file-ignored",
+            Self::AbortedFileBelieved => "aborted-file-believed",
             Self::ReopenedAsWritten => "reopened-as-written",
             Self::StarvedForgotten => "starved-forgotten",
             Self::MisplacedBatchKept => "misplaced-batch-kept",

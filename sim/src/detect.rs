@@ -67,6 +67,7 @@ pub fn scenario(mutant: Mutant) -> Scenario {
         | AbortedNotReplayed
         | AbortedOutliveTruncation
         | AbortedFileIgnored
+        | AbortedFileBelieved
         | SwapThrownAway
         | SwapNotComplete
         | SettledTooSoon

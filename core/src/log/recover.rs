@@ -44,7 +44,8 @@ use super::tail::Tail;
 use super::txn::TxnIndex;
 use super::{EPOCHS, Log, LogSettings, io_id, snapshot};
 use crate::disk::{
-    DirEntry, DiskOp, FileId, FileIds, FilePath, IoDone, IoError, IoId, IoOk, Part, What, WholeRead,
+    DirEntry, DiskOp, FileId, FileIds, FilePath, IoDone, IoError, IoId, IoOk, Part, Stamp, What,
+    WholeRead,
 };
 use crate::fx::Fx;
 use crate::mutant::{Mutant, Mutants};
@@ -174,7 +175,8 @@ enum Step {
     Epochs,
     Start,
     Sweep,
-    Aborted { left: Vec<Offset> },
+    SumsOfAborted { left: Vec<Offset> },
+    Aborted { left: Vec<Offset>, hashes: Option<Vec<u64>> },
     Probe { probe: Probe, at: usize },
     Probed { probe: Probe, at: usize },
     Rebuild { at: usize, anew: Box<Segment>, scan: Scan },
@@ -346,7 +348,12 @@ impl Recovery {
             (Step::Epochs, IoOk::Content(text)) => self.on_epochs(text, fx),
             (Step::Start, IoOk::Content(text)) => self.on_start(text.as_deref(), now, ids, fx),
             (Step::Sweep, _) => self.on_swept(now, ids, fx),
-            (Step::Aborted { left }, IoOk::Content(file)) => self.on_aborted(left, file, fx),
+            (Step::SumsOfAborted { left }, IoOk::Content(file)) => {
+                self.on_sums_of_aborted(left, file, fx)
+            }
+            (Step::Aborted { left, hashes }, IoOk::Content(file)) => {
+                self.on_aborted(left, hashes, file, fx)
+            }
             (Step::Probe { probe, at }, IoOk::Located(found)) => {
                 self.on_located(probe, at, found, ids, fx)
             }

@@ -217,6 +217,14 @@ impl Default for Hasher {
 }
 
 impl Hasher {
+    /// The hashes of all blocks of `bytes`.
+    #[must_use]
+    pub fn of(bytes: &[u8]) -> Vec<u64> {
+        let mut hasher = Self::default();
+        hasher.feed(bytes);
+        hasher.finish()
+    }
+
     /// Takes the next bytes.
     pub fn feed(&mut self, mut bytes: &[u8]) {
         while !bytes.is_empty() {

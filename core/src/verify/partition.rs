@@ -304,7 +304,7 @@ impl<F: Files> Survey<'_, F> {
             let Some(side) = sides.get(&kind) else { continue };
             let Some(bytes) = self.whole(&path, side.len)? else { continue };
             if let Some(sums) = &sums {
-                self.tell(&path, sums::compare(sums, kind, *side, &sums::hashes(&bytes)));
+                self.tell(&path, sums::compare(sums, kind, *side, &Hasher::of(&bytes)));
             }
             match kind {
                 FileKind::Index => merge.add_offsets(&bytes, base),
@@ -339,8 +339,12 @@ impl<F: Files> Survey<'_, F> {
         for (kind, problems) in indexes.into_iter().zip(found) {
             self.tell(&join(scope.folder, &kind.name(base)), problems.at_most(worst));
         }
-        let needed = [FileKind::Index, FileKind::TimeIndex];
-        for kind in needed.into_iter().filter(|kind| deep && !sides.contains_key(kind)) {
+        let needed = |kind: &FileKind| match kind {
+            FileKind::TxnIndex => sums.as_ref().is_some_and(|sums| sums::say(sums, *kind, sides)),
+            _ => true,
+        };
+        let missing = indexes.into_iter().filter(|kind| deep && !sides.contains_key(kind));
+        for kind in missing.filter(needed) {
             if !anew && scope.context.known {
                 let problem = Problem::new("missing", "an index of the segment", "no such file");
                 self.tell(

@@ -8,7 +8,7 @@ use super::finding::{Problem, Problems, Severity};
 use super::partition::{Scope, Side, Sides};
 use super::{Files, Survey, join};
 use crate::log::names::FileKind;
-use crate::log::sums::{self, BLOCK, Hasher, Sums};
+use crate::log::sums::{self, BLOCK, Sums};
 use dohle_wire::id::Offset;
 
 impl<F: Files> Survey<'_, F> {
@@ -44,11 +44,13 @@ impl<F: Files> Survey<'_, F> {
     }
 }
 
-/// The hashes of a file's blocks.
-pub(super) fn hashes(bytes: &[u8]) -> Vec<u64> {
-    let mut hasher = Hasher::default();
-    hasher.feed(bytes);
-    hasher.finish()
+/// Whether sums of the records as they are now say that there was a file of that kind.
+pub(super) fn say(sums: &Sums, kind: FileKind, sides: &Sides) -> bool {
+    let records = sides.get(&FileKind::Log);
+    let still = |side: &Side| {
+        sums.of(FileKind::Log, side.len).is_some_and(|file| file.stamp.is_still(side.stamp))
+    };
+    records.is_some_and(still) && sums.files.iter().any(|file| file.kind == kind)
 }
 
 /// Holds the hashes of a file against the sums.

@@ -1,35 +1,86 @@
 //! Which transactions were aborted: read from the files of closed segments, told by the records
 //! of those that are scanned.
+//!
+//! A file is held against what the sums of its segment say of it, as long as they are of the
+//! segment's records as they are now. Without sums it is believed if it can be read, and so is its
+//! absence, as in Kafka.
 
 use dohle_wire::record::RawBatch;
 
+use super::plan::SegmentFiles;
 use super::*;
+use crate::log::sums::{Hasher, Sums};
 use crate::log::txn;
+
+/// Sums are not read that are larger: those of a segment of 2 GiB have a quarter of it.
+const SUMS_MOST: u64 = 1024 * 1024;
+
+/// Segments whose files have not been read yet, the newest first.
+type Left = Vec<Offset>;
 
 impl Recovery {
     pub(super) fn begin_aborted<E: From<DiskOp>>(&mut self, fx: &mut Fx<E>) -> Result<(), String> {
         let upto = self.files.told_from(&self.plan);
-        let with = self.files.segments.range(..upto).filter(|(_, files)| files.aborted);
+        let says = |files: &SegmentFiles| files.aborted || files.sums.is_some();
+        let with = self.files.segments.range(..upto).filter(|(_, files)| says(files));
         let left = with.map(|(base, _)| *base).rev().collect();
         self.next_aborted(left, fx)
     }
 
-    fn next_aborted<E: From<DiskOp>>(
-        &mut self,
-        left: Vec<Offset>,
-        fx: &mut Fx<E>,
-    ) -> Result<(), String> {
-        let Some(base) = left.last() else { return self.begin_snapshots(fx) };
-        let path = self.plan.folder.join(&FileKind::TxnIndex.name(*base));
-        self.step = Step::Aborted { left };
+    fn next_aborted<E: From<DiskOp>>(&mut self, left: Left, fx: &mut Fx<E>) -> Result<(), String> {
+        let Some(&base) = left.last() else { return self.begin_snapshots(fx) };
+        let believed = self.plan.settings.mutants.has(Mutant::AbortedFileBelieved);
+        let sums = self.files.segments[&base].sums.filter(|len| *len <= SUMS_MOST && !believed);
+        if sums.is_none() {
+            return self.read_aborted(left, None, fx);
+        }
+        let path = self.plan.folder.join(&FileKind::Sums.name(base));
+        self.step = Step::SumsOfAborted { left };
         self.ask(fx, |id| DiskOp::Get { id, path });
         Ok(())
     }
 
-    /// A file that is damaged has its segment and all that follow scanned once more.
+    pub(super) fn on_sums_of_aborted<E: From<DiskOp>>(
+        &mut self,
+        mut left: Left,
+        sums: Option<Bytes>,
+        fx: &mut Fx<E>,
+    ) -> Result<(), String> {
+        let base = *left.last().expect("sums of a segment were asked for");
+        let (files, sums) = (self.files.segments[&base], sums.as_deref().map(Sums::parse));
+        let sums = sums.and_then(Result::ok).filter(|sums| {
+            let records = sums.of(FileKind::Log, files.size);
+            let owned = sums.owner.topic == self.plan.topic_id && sums.owner.base == base;
+            owned && records.is_some_and(|records| records.stamp.is_still(files.stamp))
+        });
+        let of_file = |sums: Sums| sums.files.into_iter().find(|f| f.kind == FileKind::TxnIndex);
+        match sums.and_then(of_file).map(|file| file.blocks) {
+            Some(_) if !files.aborted => self.distrust_aborted(base, fx),
+            None if !files.aborted => {
+                left.pop();
+                self.next_aborted(left, fx)
+            }
+            hashes => self.read_aborted(left, hashes, fx),
+        }
+    }
+
+    fn read_aborted<E: From<DiskOp>>(
+        &mut self,
+        left: Left,
+        hashes: Option<Vec<u64>>,
+        fx: &mut Fx<E>,
+    ) -> Result<(), String> {
+        let base = left.last().expect("a segment is left");
+        let path = self.plan.folder.join(&FileKind::TxnIndex.name(*base));
+        self.step = Step::Aborted { left, hashes };
+        self.ask(fx, |id| DiskOp::Get { id, path });
+        Ok(())
+    }
+
     pub(super) fn on_aborted<E: From<DiskOp>>(
         &mut self,
-        mut left: Vec<Offset>,
+        mut left: Left,
+        hashes: Option<Vec<u64>>,
         file: Option<Bytes>,
         fx: &mut Fx<E>,
     ) -> Result<(), String> {
@@ -37,15 +88,26 @@ impl Recovery {
         let next = self.files.segments.range(base.plus(1)..).next();
         let next = next.map_or(Offset(i64::MAX), |(next, _)| *next);
         let ignored = self.plan.settings.mutants.has(Mutant::AbortedFileIgnored);
-        match txn::parse(&file.unwrap_or_default(), base, next) {
+        let file = file.unwrap_or_default();
+        let as_said = hashes.is_none_or(|hashes| Hasher::of(&file) == hashes);
+        match txn::parse(&file, base, next).filter(|_| as_said) {
             None if ignored => {}
             Some(entries) => self.aborted.extend(entries),
-            None => {
-                self.files.untold = Some(base);
-                left.clear();
-            }
+            None => return self.distrust_aborted(base, fx),
         }
         self.next_aborted(left, fx)
+    }
+
+    /// A file that is damaged or missing has its segment and all that follow scanned once more.
+    fn distrust_aborted<E: From<DiskOp>>(
+        &mut self,
+        base: Offset,
+        fx: &mut Fx<E>,
+    ) -> Result<(), String> {
+        let (folder, name) = (&self.plan.folder.path, FileKind::TxnIndex.name(base));
+        self.add_note(format!("{folder}/{name} was missing or damaged: made anew"));
+        self.files.untold = Some(base);
+        self.next_aborted(Vec::new(), fx)
     }
 
     /// Takes a batch of the segment at `base` into the state of the producers.

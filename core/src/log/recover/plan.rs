@@ -12,12 +12,16 @@ use crate::log::offset_file;
 pub(super) struct SegmentFiles {
     /// Bytes of records.
     pub(super) size: u64,
+    /// The state of the file of records.
+    pub(super) stamp: Stamp,
     /// Bytes of the time index, when it is there.
     pub(super) times: Option<u64>,
     /// Whether transactions were aborted in it.
     pub(super) aborted: bool,
     /// The offset index is there.
     pub(super) offsets: bool,
+    /// Bytes of its sums, when they are there.
+    pub(super) sums: Option<u64>,
 }
 
 /// The files of a log.
@@ -40,7 +44,8 @@ impl Files {
         for entry in names {
             match FileKind::parse(&entry.name) {
                 Some((FileKind::Log, base)) => {
-                    let found = SegmentFiles { size: entry.len, ..SegmentFiles::default() };
+                    let (size, stamp) = (entry.len, entry.stamp);
+                    let found = SegmentFiles { size, stamp, ..SegmentFiles::default() };
                     files.segments.insert(base, found);
                 }
                 Some((FileKind::Snapshot, at)) => {
@@ -64,6 +69,7 @@ impl Files {
                 (FileKind::TimeIndex, Some(segment)) => segment.times = Some(entry.len),
                 (FileKind::TxnIndex, Some(segment)) => segment.aborted = true,
                 (FileKind::Index, Some(segment)) => segment.offsets = true,
+                (FileKind::Sums, Some(segment)) => segment.sums = Some(entry.len),
                 (
                     FileKind::Index | FileKind::TimeIndex | FileKind::TxnIndex | FileKind::Sums,
                     None,

@@ -1,8 +1,11 @@
 //! Aborted transactions: what is known of them equals a replay of the log, whatever happens.
 
+use dohle_wire::id::PartitionIndex;
 use dohle_wire::record::control::{ControlRecord, EndTransaction};
 
 use super::*;
+use crate::disk::Stamp;
+use crate::log::sums::{FileSums, Hasher, Owner, SUMMED, Sums};
 use crate::log::txn::Aborted;
 
 /// A batch of a transaction of producer `id`, or the marker that ends it.
@@ -156,6 +159,57 @@ fn damage_to_a_file_has_the_records_tell() {
         model.world.close();
         assert_eq!(model.world.disk.files[&path][1], 0, "it was made anew");
     }
+}
+
+/// Puts sums of all files of a closed segment beside it, made so many changes ago.
+fn put_sums(world: &mut World, base: Offset, ago: u64) {
+    let files = SUMMED.map(|kind| {
+        let path = world.file(&kind.name(base));
+        let (content, stamp) = (&world.disk.files[&path], world.disk.stamp(&path));
+        let (size, stamp) = (content.len() as u64, Stamp(stamp.0 - ago));
+        FileSums { kind, size, stamp, blocks: Hasher::of(content) }
+    });
+    let owner = Owner { topic: world.log.store.topic_id, partition: PartitionIndex(0), base };
+    let path = world.file(&FileKind::Sums.name(base));
+    world.disk.files.insert(path, Sums { owner, files: files.to_vec() }.encode().to_vec());
+}
+
+#[test]
+fn a_file_that_is_not_what_its_sums_say_has_the_records_tell() {
+    let changes: [fn(&mut Vec<u8>); 3] = [
+        |file| file.clear(),
+        |file| file.truncate(34),
+        // Another producer: what is left out then are the wrong records.
+        |file| file[9] ^= 2,
+    ];
+    for change in changes.map(Some).into_iter().chain([None]) {
+        let mut model = three_segments();
+        model.world.close();
+        let base = model.world.log.segments()[1].base;
+        put_sums(&mut model.world, base, 0);
+        let path = model.txn_files()[1].clone();
+        let whole = model.world.disk.files[&path].clone();
+        assert!(whole.len() > 34);
+        match change {
+            Some(change) => change(model.world.disk.files.get_mut(&path).unwrap()),
+            None => drop(model.world.disk.files.remove(&path)),
+        }
+        model.world.reopen();
+        model.check();
+        assert_eq!(model.world.disk.files[&path], whole);
+    }
+}
+
+#[test]
+fn sums_of_other_records_say_nothing() {
+    let mut model = three_segments();
+    model.world.close();
+    let base = model.world.log.segments()[1].base;
+    put_sums(&mut model.world, base, 1);
+    let path = model.txn_files()[1].clone();
+    model.world.disk.files.remove(&path);
+    model.world.reopen();
+    assert!(!model.world.disk.files.contains_key(&path), "as in Kafka it is believed");
 }
 
 #[test]

@@ -12,10 +12,8 @@ const TIMES: &str = "t-0/00000000000000000010.timeindex";
 fn sums(tree: &Tree) -> Sums {
     let files = SUMMED.into_iter().filter_map(|kind: FileKind| {
         let content = tree.0.get(&format!("t-0/{}", kind.name(Offset(10))))?;
-        let mut hasher = Hasher::default();
-        hasher.feed(content);
         let (size, stamp) = (content.len() as u64, Stamp(1));
-        Some(FileSums { kind, size, stamp, blocks: hasher.finish() })
+        Some(FileSums { kind, size, stamp, blocks: Hasher::of(content) })
     });
     let owner =
         Owner { topic: id(), partition: dohle_wire::id::PartitionIndex(0), base: Offset(10) };
@@ -66,6 +64,16 @@ fn what_only_sums_tell() {
     let damaged = [(Damage, TIMES, "sums")];
     let findings = check_sealed(|tree| file(tree, TIMES)[23] -= 1, &damaged);
     assert_eq!(findings[0].problem.position, Some(0));
+    // That there was a file which most segments do not need.
+    let aborted = "t-0/00000000000000000010.txnindex";
+    let said = |tree: &mut Tree| {
+        tree.0.insert(aborted.to_owned(), Vec::new());
+        let file = sums(tree).encode().to_vec();
+        tree.0.insert(SUMS.to_owned(), file);
+    };
+    check_sealed(said, &[]);
+    let missing = [(Warning, aborted, "missing")];
+    check_sealed(|tree| (said(tree), drop(tree.0.remove(aborted))).1, &missing);
 }
 
 #[test]
