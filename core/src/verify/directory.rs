@@ -120,6 +120,11 @@ impl<F: Files> Survey<'_, F> {
         if is_partition(name) {
             return self.partition(name, context, None).map(Some);
         }
+        if is_root_file(name) {
+            let problem = Problem::new("value", "a file", "a folder");
+            self.tell(name, problem.into());
+            return Ok(None);
+        }
         // What is moved in or waits for its removal is nobody's yet or no more.
         let passing = ["-delete", "-future"].iter().any(|end| name.ends_with(end));
         if !passing && !FOLDERS.contains(&name) {
@@ -191,10 +196,10 @@ impl<F: Files> Survey<'_, F> {
                 }
                 // What was removed stays in the files until they are written again; a partition
                 // without records needs no folder.
-                None if context.clean && offset.0 > 0 => {
+                None if offset.0 > 0 && (context.clean || which == Checkpoint::Durable) => {
                     let found = format!("{}-{}, which is not there", key.0, key.1);
-                    let compacted = which == Checkpoint::Cleaned;
-                    let severity = if compacted { Severity::Warning } else { Severity::Damage };
+                    let sure = context.clean && which != Checkpoint::Cleaned;
+                    let severity = if sure { Severity::Damage } else { Severity::Warning };
                     problems.push(Problem::new("value", "a partition", found).at(*at).is(severity));
                 }
                 None => {}

@@ -102,7 +102,7 @@ pub struct Survey<'a, F: Files> {
 }
 
 /// Most bytes of a file that is read as a whole.
-const WHOLE_MAX: u64 = 1 << 28;
+pub const WHOLE_MAX: u64 = 1 << 28;
 /// Bytes that are asked for at a time.
 const PIECE: u32 = 1 << 20;
 

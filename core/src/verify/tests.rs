@@ -427,6 +427,8 @@ fn text_files_are_read_to_the_letter() {
         &[(Warning, "cleaner-offset-checkpoint", "value")],
     );
     check(|tree| drop(tree.0.remove("meta.properties")), &[(Damage, "", "missing")]);
+    let folder = put("cleaner-offset-checkpoint/x", "");
+    check(folder, &[(Damage, "cleaner-offset-checkpoint", "value")]);
 }
 
 #[test]

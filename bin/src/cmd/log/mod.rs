@@ -19,6 +19,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::Subcommand;
+use dohle_core::verify::WHOLE_MAX;
 
 use self::out::{Out, Row};
 use self::segment::{Topic, Wish};
@@ -204,8 +205,14 @@ fn one<W: Write>(
     let Some(kind) = Kind::of(path) else { return Ok(false) };
     // What comes out of a read and what comes out of a write must be told apart: only the former
     // has to do with the file.
-    fs::File::open(path).map_err(|error| Failure::Path(path.to_owned(), error))?;
+    let opened = fs::File::open(path).and_then(|file| file.metadata());
+    let len = opened.map_err(|error| Failure::Path(path.to_owned(), error))?.len();
     out.file(&path.display().to_string()).map_err(Failure::Output)?;
+    if len > WHOLE_MAX && kind != Kind::Segment {
+        let problem = format!("{len} bytes: such a file has at most {WHOLE_MAX}");
+        out.damage(0, &problem).map_err(Failure::Output)?;
+        return Ok(true);
+    }
     let base = base_offset(path);
     let printed = match kind {
         Kind::Segment => {

@@ -323,3 +323,15 @@ fn unknown_and_missing_files_are_refused() {
         assert_eq!(error.kind(), std::io::ErrorKind::NotFound);
     }
 }
+
+#[test]
+fn what_is_too_large_to_be_one_is_not_read() {
+    for name in ["00000000000000000100.snapshot", "00000000000000000100.index", "quorum-state"] {
+        let folder = Folder::new().with(name, "");
+        let file = fs::File::options().write(true).open(folder.0.join(name)).unwrap();
+        file.set_len(1 << 40).unwrap();
+        let (rows, damages) = folder.dump(name, false);
+        assert_eq!(damages, 1, "{rows:?}");
+        assert!(rows[0]["problem"].as_str().unwrap().contains("at most"), "{rows:?}");
+    }
+}
