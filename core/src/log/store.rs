@@ -131,7 +131,7 @@ impl Store {
 
     pub(super) fn owner_written<E: From<DiskOp>>(&mut self, fx: &mut Fx<E>) {
         self.says_owner = true;
-        fx.extend(self.held.drain(..).map(E::from));
+        fx.extend(std::mem::take(&mut self.held).into_iter().map(E::from));
     }
 
     pub(super) fn put_epochs<E: From<DiskOp>>(&mut self, epochs: &EpochCache, fx: &mut Fx<E>) {

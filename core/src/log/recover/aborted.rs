@@ -30,8 +30,8 @@ impl Recovery {
     fn next_aborted<E: From<DiskOp>>(&mut self, left: Left, fx: &mut Fx<E>) -> Result<(), String> {
         let Some(&base) = left.last() else { return self.begin_snapshots(fx) };
         let believed = self.plan.settings.mutants.has(Mutant::AbortedFileBelieved);
-        let sums = self.files.segments[&base].sums.filter(|len| *len <= SUMS_MOST && !believed);
-        if sums.is_none() {
+        let sums = self.files.segments[&base].sums.as_ref();
+        if sums.is_none_or(|sums| sums.len > SUMS_MOST || believed) {
             return self.read_aborted(left, None, fx);
         }
         let path = self.plan.folder.join(&FileKind::Sums.name(base));
@@ -47,16 +47,17 @@ impl Recovery {
         fx: &mut Fx<E>,
     ) -> Result<(), String> {
         let base = *left.last().expect("sums of a segment were asked for");
-        let (files, sums) = (self.files.segments[&base], sums.as_deref().map(Sums::parse));
-        let sums = sums.and_then(Result::ok).filter(|sums| {
+        let files = &self.files.segments[&base];
+        let (aborted, now) = (files.aborted, files.sums.as_ref().map(|file| file.records));
+        let sums = sums.as_deref().map(Sums::parse).and_then(Result::ok).filter(|sums| {
             let records = sums.of(FileKind::Log, files.size);
             let owned = sums.owner.topic == self.plan.topic_id && sums.owner.base == base;
-            owned && records.is_some_and(|records| records.stamp.is_still(files.stamp))
+            owned && records.is_some_and(|records| records.stamp.is_still(now.unwrap_or_default()))
         });
         let of_file = |sums: Sums| sums.files.into_iter().find(|f| f.kind == FileKind::TxnIndex);
         match sums.and_then(of_file).map(|file| file.blocks) {
-            Some(_) if !files.aborted => self.distrust_aborted(base, fx),
-            None if !files.aborted => {
+            Some(_) if !aborted => self.distrust_aborted(base, fx),
+            None if !aborted => {
                 left.pop();
                 self.next_aborted(left, fx)
             }

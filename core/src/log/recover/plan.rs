@@ -8,20 +8,28 @@ use super::*;
 use crate::log::offset_file;
 
 /// The files of one segment.
-#[derive(Copy, Clone, Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct SegmentFiles {
     /// Bytes of records.
     pub(super) size: u64,
-    /// The state of the file of records.
-    pub(super) stamp: Stamp,
     /// Bytes of the time index, when it is there.
     pub(super) times: Option<u64>,
     /// Whether transactions were aborted in it.
     pub(super) aborted: bool,
     /// The offset index is there.
     pub(super) offsets: bool,
-    /// Bytes of its sums, when they are there.
-    pub(super) sums: Option<u64>,
+    /// Its sums, when they are there. Few segments have any while a log is small, and then ten
+    /// thousand logs are opened at once.
+    pub(super) sums: Option<Box<SumsFile>>,
+}
+
+/// The file of sums beside a segment.
+#[derive(Copy, Clone, Debug)]
+pub(super) struct SumsFile {
+    /// Its bytes.
+    pub(super) len: u64,
+    /// The state of the file of records now.
+    pub(super) records: Stamp,
 }
 
 /// The files of a log.
@@ -44,8 +52,7 @@ impl Files {
         for entry in names {
             match FileKind::parse(&entry.name) {
                 Some((FileKind::Log, base)) => {
-                    let (size, stamp) = (entry.len, entry.stamp);
-                    let found = SegmentFiles { size, stamp, ..SegmentFiles::default() };
+                    let found = SegmentFiles { size: entry.len, ..SegmentFiles::default() };
                     files.segments.insert(base, found);
                 }
                 Some((FileKind::Snapshot, at)) => {
@@ -59,7 +66,17 @@ impl Files {
             }
         }
         files.add_indexes(names);
+        files.add_stamps(names);
         files
+    }
+
+    fn add_stamps(&mut self, names: &[DirEntry]) {
+        for entry in names {
+            let Some((FileKind::Log, base)) = FileKind::parse(&entry.name) else { continue };
+            if let Some(sums) = self.segments.get_mut(&base).and_then(|s| s.sums.as_mut()) {
+                sums.records = entry.stamp;
+            }
+        }
     }
 
     fn add_indexes(&mut self, names: &[DirEntry]) {
@@ -69,7 +86,10 @@ impl Files {
                 (FileKind::TimeIndex, Some(segment)) => segment.times = Some(entry.len),
                 (FileKind::TxnIndex, Some(segment)) => segment.aborted = true,
                 (FileKind::Index, Some(segment)) => segment.offsets = true,
-                (FileKind::Sums, Some(segment)) => segment.sums = Some(entry.len),
+                (FileKind::Sums, Some(segment)) => {
+                    let records = Stamp::default();
+                    segment.sums = Some(Box::new(SumsFile { len: entry.len, records }));
+                }
                 (
                     FileKind::Index | FileKind::TimeIndex | FileKind::TxnIndex | FileKind::Sums,
                     None,

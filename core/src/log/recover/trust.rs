@@ -154,7 +154,7 @@ impl Recovery {
         fx: &mut Fx<E>,
     ) -> Result<(), String> {
         let base = self.segments[at].base;
-        let files = self.files.segments[&base];
+        let files = &self.files.segments[&base];
         let Some(len) = files.times.filter(|_| files.offsets) else {
             return self.rebuild(at, fx);
         };

@@ -38,7 +38,17 @@ pub(crate) enum Error {
 }
 
 /// The unsigned varint of at most `max_len` bytes at the start of `bytes`, and its length.
+#[inline]
 pub(crate) fn read(bytes: &[u8], max_len: u32) -> Result<(u64, usize), Error> {
+    // Nearly all that a record has, and each record of each batch that comes in is read.
+    match *bytes {
+        [byte, ..] if byte < 0x80 => Ok((byte.into(), 1)),
+        [low, high, ..] if high < 0x80 => Ok((u64::from(low & 0x7f) | u64::from(high) << 7, 2)),
+        _ => read_long(bytes, max_len),
+    }
+}
+
+fn read_long(bytes: &[u8], max_len: u32) -> Result<(u64, usize), Error> {
     let mut value = 0u64;
     for index in 0..max_len {
         let byte = *bytes.get(index as usize).ok_or(Error::Short)?;
@@ -77,6 +87,10 @@ mod tests {
         write(value, |byte| written.push(byte));
         assert_eq!(written, bytes);
         assert_eq!(unsigned_len(value), bytes.len());
+        let max_len = u32::try_from(bytes.len()).unwrap();
+        assert_eq!(read(bytes, max_len), Ok((value, bytes.len())));
+        assert_eq!(read(&[bytes, &[0xff]].concat(), MAX_LEN_64), Ok((value, bytes.len())));
+        assert_eq!(read(&bytes[..bytes.len() - 1], max_len), Err(Error::Short));
     }
 
     #[test]
