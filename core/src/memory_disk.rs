@@ -69,6 +69,9 @@ impl MemoryDisk {
             {
                 return Err(IoError::Failed("decayed".to_owned()));
             }
+            DiskOp::Get { path, .. } if self.unreadable.as_ref() == Some(&path) => {
+                return Err(IoError::Failed("decayed".to_owned()));
+            }
             DiskOp::Read { file, position, len, .. } => {
                 let bytes = self.read(file, position, len.min(self.piece.unwrap_or(len)));
                 self.bytes_read += bytes.len() as u64;

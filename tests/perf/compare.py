@@ -3,7 +3,8 @@
 A round starts one broker on an empty directory, warms it up, lets every workload run, and stops it; then comes the other broker, on
 the same disk. Rounds follow one another A B A B; a figure is the median of a broker's rounds. A ratio is Dohle : Kafka.
 
-The clients are librdkafka's `rdkafka_performance`, and `knock` (knock.c): bare loops of blocking sockets. CPU time is the broker
+The clients are librdkafka's `rdkafka_performance`, Kafka's own performance tools, and `knock` (knock.c): bare loops of blocking
+sockets. With --tansu that broker has a turn in each round, too, with its memory engine; what it cannot do is left out. CPU time is the broker
 process's own (user and system, /proc/PID/stat), from the first record of a workload to the last.
 
 The floor is `dohle bench floor` in the same run: what loops without a broker take for the same bytes.
@@ -27,6 +28,7 @@ ROOT = HERE.parents[1]
 sys.path.insert(0, str(ROOT / "tests" / "interop"))
 import broker as brokers  # noqa: E402
 
+ORACLE = os.environ["ORACLE_DIR"]
 TICK = os.sysconf("SC_CLK_TCK")
 PARTITIONS = 6
 LIMIT = 600
@@ -72,12 +74,17 @@ class Subject:
         shutil.rmtree(self.folder, ignore_errors=True)
 
 
+SUBJECTS = ("dohle", "kafka", "tansu")
+
+
 def subject(name, args):
     folder = Path(tempfile.mkdtemp(prefix=f"compare-{name}-", dir=args.dir))
     port = brokers.free_port()
     commands = {
         "dohle": f"{args.binary} start --listen 127.0.0.1:{port} --data {folder}/data",
-        "kafka": f"{os.environ['ORACLE_DIR']}/start-kafka --foreground {folder} {port}",
+        "kafka": f"{ORACLE}/start-kafka --foreground {folder} {port}",
+        "tansu": f"{os.environ.get('TANSU')} broker --silent --storage-engine memory://tansu/ "
+                 f"--listener-url tcp://127.0.0.1:{port} --advertised-listener-url tcp://127.0.0.1:{port}",
     }
     return Subject(name, commands[name], folder, port)
 
@@ -140,6 +147,15 @@ class Clients:
     def consume(self, topic, count, group):
         return self.performance("-G", group, "-t", topic, "-o", "beginning", "-c", count, **{"auto.offset.reset": "earliest"})
 
+    def java(self, tool, pattern, *words):
+        """One of Kafka's performance tools: the numbers that `pattern` finds last in what it prints."""
+        command = [f"{ORACLE}/kafka", tool, *map(str, words)]
+        done = subprocess.run(command, capture_output=True, text=True, timeout=LIMIT)
+        found = re.findall(pattern, done.stdout)
+        if done.returncode != 0 or not found:
+            raise Failure(f"{' '.join(command)}: {done.stdout[-500:]} {done.stderr[-500:]}")
+        return [float(number) for number in found[-1]]
+
     def tail(self, topic, group):
         command = [self.rdkafka, "-b", self.address, "-G", group, "-t", topic, "-q", "-X", "auto.offset.reset=latest"]
         return subprocess.Popen(list(map(str, command)), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
@@ -170,6 +186,38 @@ def fetched(clients, scale):
     topic, count = clients.topic(), int(1_000_000 * scale)
     clients.produce(topic, 1024, count)
     found = bulk(clients, lambda: clients.consume(topic, count, "once"))
+    clients.drop(topic)
+    return found
+
+
+def java_produced(clients, scale):
+    topic, count = clients.topic(), int(1_000_000 * scale)
+    command = ["--topic", topic, "--num-records", count, "--record-size", 1024, "--throughput", -1, "--command-property",
+               f"bootstrap.servers={clients.address}", "acks=1", "linger.ms=5", "batch.size=262144", "buffer.memory=134217728"]
+
+    def run():
+        records, rate = clients.java("producer-perf", r"(\d+) records sent, ([\d.]+) records/sec", *command)
+        if not rate:
+            raise Failure("producer-perf: nothing was sent")
+        return records, records * 1024, records / rate
+
+    found = bulk(clients, run)
+    clients.drop(topic)
+    return found
+
+
+def java_fetched(clients, scale):
+    topic, count = clients.topic(), int(1_000_000 * scale)
+    clients.produce(topic, 1024, count)
+
+    def run():
+        begun = time.monotonic()
+        pattern = r"[\d:-]+ [\d:]+, [\d-]+ [\d:]+, ([\d.]+), [\d.]+, (\d+),"
+        command = ["--bootstrap-server", clients.address, "--topic", topic, "--num-records", count, "--timeout", 60_000]
+        _, records = clients.java("consumer-perf", pattern, *command)
+        return records, records * 1024, time.monotonic() - begun
+
+    found = bulk(clients, run)
     clients.drop(topic)
     return found
 
@@ -254,6 +302,8 @@ WORKLOADS = {
     "produce-100": produced(100, 5_000_000),
     **{f"produce-{codec}": produced(1024, 300_000, codec=codec) for codec in CODECS},
     "fetch-1k": fetched,
+    "java-produce-1k": java_produced,
+    "java-fetch-1k": java_fetched,
     "one-in-flight": knocked(1, -1),
     "fifty": knocked(50, 1),
     "fifty-synced": knocked(50, -1, flush_messages=1),
@@ -264,14 +314,22 @@ WORKLOADS = {
     "cold-reader": cold_reader,
 }
 
-# In these figures more is better.
-MORE = ("records/s", "MB/s")
-
 
 def warm_up(clients, scale):
     """A virtual machine compiles what it runs often; nothing of this is counted."""
     for workload in ("produce-1k", "produce-100", "fetch-1k", "fifty"):
-        WORKLOADS[workload](clients, scale * 0.5)
+        attempt(clients, workload, scale * 0.5)
+
+
+def attempt(clients, workload, scale):
+    """The figures of a workload; none where a broker that is only looked at beside cannot do it."""
+    try:
+        return WORKLOADS[workload](clients, scale)
+    except (Failure, subprocess.SubprocessError) as error:
+        if clients.subject.name != "tansu":
+            raise
+        print(f"# tansu cannot do {workload}: {str(error)[:200]}", flush=True)
+        return {}
 
 
 def play(name, args, tools):
@@ -285,7 +343,7 @@ def play(name, args, tools):
         clients = Clients(args, tools, broker)
         warm_up(clients, args.scale)
         for workload in args.only:
-            found[workload] = WORKLOADS[workload](clients, args.scale)
+            found[workload] = attempt(clients, workload, args.scale)
             print(f"# {name} {workload} {told(found[workload])}", flush=True)
         found["node"]["peak MB"] = broker.memory("VmHWM")
     finally:
@@ -298,12 +356,21 @@ def told(figures):
 
 
 def table(rounds):
-    lines = [f"{'workload':16}{'figure':18}{'dohle':>12}{'kafka':>12}{'ratio':>8}"]
+    names = [name for name in SUBJECTS if rounds.get(name)]
+    head = f"{'workload':16}{'figure':18}" + "".join(f"{name:>12}" for name in names)
+    lines = [head + "".join(f"{'/' + name:>9}" for name in names[1:])]
     for workload, figures in rounds["dohle"][0].items():
         for figure in figures:
-            dohle, kafka = (statistics.median(one[workload][figure] for one in rounds[name]) for name in ("dohle", "kafka"))
-            lines.append(f"{workload:16}{figure:18}{dohle:12.4g}{kafka:12.4g}{dohle / max(kafka, 1e-9):8.3f}")
+            medians = [median(rounds[name], workload, figure) for name in names]
+            values = "".join(f"{value:12.4g}" if value is not None else f"{'-':>12}" for value in medians)
+            ratios = "".join(f"{medians[0] / max(other, 1e-9):9.3f}" if other is not None else f"{'-':>9}" for other in medians[1:])
+            lines.append(f"{workload:16}{figure:18}{values}{ratios}")
     return "\n".join(lines)
+
+
+def median(found, workload, figure):
+    values = [one[workload][figure] for one in found if figure in one.get(workload, {})]
+    return statistics.median(values) if values else None
 
 
 def floor(args):
@@ -318,15 +385,17 @@ def main():
     parser.add_argument("--scale", type=float, default=1.0, help="times the records of each workload (default 1)")
     parser.add_argument("--dir", default=tempfile.gettempdir(), help="where the data directories are made")
     parser.add_argument("--binary", type=Path, metavar="PATH", help="a release build of dohle; otherwise it is built")
+    parser.add_argument("--tansu", action="store_true", help="a turn for Tansu in each round, too")
     parser.add_argument("--json", metavar="FILE", help="every figure of every round")
     args = parser.parse_args()
     args.only = args.only or list(WORKLOADS)
     try:
         args.binary = args.binary or brokers.build()
         tools = compile_clients()
-        rounds = {"dohle": [], "kafka": [], "floor": [floor(args)]}
+        names = SUBJECTS if args.tansu else SUBJECTS[:2]
+        rounds = {name: [] for name in names} | {"floor": [floor(args)]}
         for _ in range(args.rounds):
-            for name in ("dohle", "kafka"):
+            for name in names:
                 rounds[name].append(play(name, args, tools))
         rounds["floor"].append(floor(args))
     except (Failure, brokers.BrokerError, subprocess.SubprocessError, OSError) as error:

@@ -189,6 +189,7 @@ enum Step {
     Scan { at: usize, scan: Scan },
     Cut,
     CutEpochs,
+    StartSnapshot,
     SealAborted,
     Seal,
     Finished,
@@ -275,6 +276,10 @@ impl Recovery {
             Err(IoError::NoSpace(why)) => Recovered::Full(self.told(&why)),
             Err(IoError::Damaged(_)) if matches!(self.step, Step::Probe { .. }) => {
                 self.on_unsound(now, ids, fx)
+            }
+            // Without sums nothing is said.
+            Err(_) if matches!(self.step, Step::SumsOfAborted { .. }) => {
+                self.on_answer(now, IoOk::Content(None), ids, fx)
             }
             Err(IoError::Failed(why) | IoError::Damaged(why)) => Recovered::Failed(self.told(&why)),
             Ok(_) if self.pending > 0 => Recovered::Working,
@@ -380,6 +385,7 @@ impl Recovery {
             (Step::Scan { at, scan }, IoOk::Read(bytes)) => self.on_scan(at, scan, &bytes, fx),
             (Step::Cut, _) => self.cut_epochs(fx),
             (Step::CutEpochs, _) => self.seal(fx),
+            (Step::StartSnapshot, IoOk::Content(file)) => self.on_start_snapshot(file, fx),
             (Step::SealAborted, _) => self.seal_rest(fx),
             (Step::Seal, _) => Ok(()),
             (step, answer) => unreachable!("an answer {answer:?} that {step:?} does not have"),
@@ -405,8 +411,7 @@ impl Recovery {
         match &self.step {
             Step::Probe { probe: Probe::Seam(at), .. } => {
                 let goes_on = self.times_of(*at, ids, fx);
-                goes_on
-                    .map_or_else(|why| Recovered::Failed(self.told(&why)), |()| Recovered::Working)
+                self.outcome(goes_on)
             }
             _ => self.on_answer(now, IoOk::Located(None), ids, fx),
         }

@@ -44,13 +44,13 @@ impl<F: Files> Survey<'_, F> {
     }
 }
 
-/// Whether sums of the records as they are now say that there was a file of that kind.
+/// Whether sums of the records as they are now say that there was a file of that kind with content.
 pub(super) fn say(sums: &Sums, kind: FileKind, sides: &Sides) -> bool {
     let records = sides.get(&FileKind::Log);
     let still = |side: &Side| {
         sums.of(FileKind::Log, side.len).is_some_and(|file| file.stamp.is_still(side.stamp))
     };
-    records.is_some_and(still) && sums.files.iter().any(|file| file.kind == kind)
+    records.is_some_and(still) && sums.files.iter().any(|file| file.kind == kind && file.size > 0)
 }
 
 /// Holds the hashes of a file against the sums.

@@ -55,7 +55,8 @@ impl Recovery {
             owned && records.is_some_and(|records| records.stamp.is_still(now.unwrap_or_default()))
         });
         let of_file = |sums: Sums| sums.files.into_iter().find(|f| f.kind == FileKind::TxnIndex);
-        match sums.and_then(of_file).map(|file| file.blocks) {
+        // One that is empty says as much as none.
+        match sums.and_then(of_file).map(|file| file.blocks).filter(|hashes| !hashes.is_empty()) {
             Some(_) if !aborted => self.distrust_aborted(base, fx),
             None if !aborted => {
                 left.pop();
@@ -108,6 +109,7 @@ impl Recovery {
         let (folder, name) = (&self.plan.folder.path, FileKind::TxnIndex.name(base));
         self.add_note(format!("{folder}/{name} was missing or damaged: made anew"));
         self.files.untold = Some(base);
+        self.aborted.keep(Offset(0), self.files.told_from(&self.plan));
         self.next_aborted(Vec::new(), fx)
     }
 

@@ -153,11 +153,14 @@ impl Files {
             true if plan.durable.0 > 0 => plan.durable,
             _ => self.told_from(plan),
         };
-        // A log without segments ends where it starts.
+        // A log without segments ends where it starts. After a clean stop a snapshot further on
+        // shows that some are missing.
         let Some(&first) = self.segments.keys().next() else {
             let forgets = plan.settings.mutants.has(Mutant::EmptyForgetsProducers);
-            let start = plan.log_start.filter(|_| !forgets);
-            return start.filter(|start| self.snapshots.contains(start)).into_iter().collect();
+            let start = plan.log_start.unwrap_or(Offset(0));
+            let last = if plan.clean { upto.max(start) } else { start };
+            let there = self.snapshots.range(start..=last).filter(|_| !forgets);
+            return there.copied().collect();
         };
         let low = match plan.settings.mutants.has(Mutant::SnapshotBelowStart) {
             true => Offset(0),

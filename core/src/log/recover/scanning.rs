@@ -282,7 +282,7 @@ impl Recovery {
         fx: &mut Fx<E>,
     ) -> Result<(), String> {
         let start = self.log_start();
-        if self.plan.clean || start < self.plan.recovery_point {
+        if self.plan.clean || start < self.plan.recovery_point.max(self.plan.durable) {
             return Err(format!(
                 "starts at offset {start} by its {LOG_START}, and its first segment is {first}: \
                  one is missing. Nothing was changed"
@@ -385,10 +385,10 @@ impl Recovery {
     /// last: a segment that has them is taken to have a file of its aborted transactions, if there
     /// are any.
     pub(super) fn seal<E: From<DiskOp>>(&mut self, fx: &mut Fx<E>) -> Result<(), String> {
-        self.step = Step::SealAborted;
         if self.end < self.log_start() {
-            self.start_over(fx);
+            return self.start_over(fx);
         }
+        self.step = Step::SealAborted;
         self.put_aborted(fx);
         let at_once = self.plan.settings.mutants.has(Mutant::SealedAtOnce);
         if self.pending > 0 && !at_once { Ok(()) } else { self.seal_rest(fx) }
@@ -403,7 +403,10 @@ impl Recovery {
             self.ask_about(START, fx, |id| DiskOp::Put { id, path, data, durable: true });
         }
         self.put_indexes(fx);
-        let stale = self.files.snapshots.split_off(&self.end.plus(1));
+        let mut stale = self.files.snapshots.split_off(&self.end.plus(1));
+        if self.segments.is_empty() {
+            stale.extend(self.files.snapshots.range(..self.end));
+        }
         for at in stale {
             let path = self.plan.folder.join(&FileKind::Snapshot.name(at));
             self.ask(fx, |id| DiskOp::Remove { id, path });
@@ -423,19 +426,28 @@ impl Recovery {
         Ok(())
     }
 
-    /// The log ends below where it shall start: nothing in it is wanted.
-    fn start_over<E: From<DiskOp>>(&mut self, fx: &mut Fx<E>) {
+    /// The log ends below where it shall start: nothing in it is wanted. What it ended with is a
+    /// history that does not lead there, but for a snapshot right there: a truncation that sets a
+    /// start has removed those of before.
+    fn start_over<E: From<DiskOp>>(&mut self, fx: &mut Fx<E>) -> Result<(), String> {
+        let path = self.plan.folder.join(&FileKind::Snapshot.name(self.log_start()));
+        self.step = Step::StartSnapshot;
+        self.ask(fx, |id| DiskOp::Get { id, path });
+        Ok(())
+    }
+
+    pub(super) fn on_start_snapshot<E: From<DiskOp>>(
+        &mut self,
+        file: Option<Bytes>,
+        fx: &mut Fx<E>,
+    ) -> Result<(), String> {
+        self.producers = file.as_deref().and_then(snapshot::parse).unwrap_or_default();
         for segment in std::mem::take(&mut self.segments) {
             self.remove_segment(&segment, fx);
         }
-        self.producers = ProducerTable::default();
-        // They are of a history that does not lead to where the log begins.
-        for at in std::mem::take(&mut self.files.snapshots) {
-            let path = self.plan.folder.join(&FileKind::Snapshot.name(at));
-            self.ask(fx, |id| DiskOp::Remove { id, path });
-        }
         self.tail = Tail::default();
         self.end = self.log_start();
+        self.seal(fx)
     }
 
     /// Closed segments that were scanned get their indexes anew.

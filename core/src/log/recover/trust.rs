@@ -97,8 +97,8 @@ impl Recovery {
                 }
             }
             Probe::Seam(before) => {
-                let timed = header.filter(|last| !last.is_control() && last.max_timestamp.0 >= 0);
-                self.newest = timed.map(|last| last.max_timestamp);
+                let last = header.filter(|last| !last.is_control());
+                self.newest = last.map(|last| last.max_timestamp);
                 self.times_of(before, ids, fx)
             }
             Probe::LastEpoch => {
@@ -158,12 +158,17 @@ impl Recovery {
         let Some(len) = files.times.filter(|_| files.offsets) else {
             return self.rebuild(at, fx);
         };
+        let empty = self.segments[at].size == 0;
         if len < 12 {
             // Nothing is in it if no record has a time, which the last one shows.
-            return match self.newest {
-                Some(_) => self.rebuild(at, fx),
-                None => self.next_closed(at + 1, ids, fx),
+            let timeless = self.newest.is_some_and(|newest| newest.0 < 0);
+            return match empty || timeless {
+                true => self.next_closed(at + 1, ids, fx),
+                false => self.rebuild(at, fx),
             };
+        }
+        if empty {
+            return self.rebuild(at, fx);
         }
         let file = ids.fresh();
         let path = self.plan.folder.join(&FileKind::TimeIndex.name(base));

@@ -386,8 +386,9 @@ fn a_time_index_that_is_cut_short_is_made_anew() {
 
 #[test]
 fn producers_of_what_was_deleted_are_known_when_nothing_else_is_left() {
-    // The second segment is gone, or it is there and the third came through without it.
-    for survives in [false, true] {
+    // The second segment is gone: alone, with a third that came through without it, or with the
+    // first that is back, torn.
+    for survivor in [None, Some(5), Some(0)] {
         let mut world = World::new(LogSettings { segment_bytes: 300, ..settings() });
         let rolled = |world: &World| world.log.segments().last().map_or(Offset(0), |it| it.base);
         let mut sequence = 0;
@@ -403,10 +404,11 @@ fn producers_of_what_was_deleted_are_known_when_nothing_else_is_left() {
         let durable = world.disk.clone();
         world.disk.lose_power();
         assert!(!world.disk.names().iter().any(|name| name.contains(".log")));
-        if survives {
-            let later = world.file(&FileKind::Log.name(start.plus(5)));
-            let bytes = durable.files[&world.file(&FileKind::Log.name(start))].clone();
-            world.disk.files.insert(later, bytes);
+        if let Some(distance) = survivor {
+            let base = if distance > 0 { start.plus(distance) } else { Offset(0) };
+            let path = world.file(&FileKind::Log.name(base));
+            let bytes = &durable.files[&world.file(&FileKind::Log.name(start))];
+            world.disk.files.insert(path, bytes[..bytes.len() - 1].to_vec());
         }
         world.open().expect("nothing that is missing was durable");
         assert_eq!((world.log.log_start(), world.log.end()), (start, start));
@@ -414,4 +416,73 @@ fn producers_of_what_was_deleted_are_known_when_nothing_else_is_left() {
         let last = found.batches.back().expect("the last one that was deleted");
         assert_eq!((id.0, last.last_offset), (1, start.plus(-1)));
     }
+}
+
+#[test]
+fn an_empty_time_index_is_believed_only_where_the_last_record_shows_that_it_may_be() {
+    let times = |world: &World, at: usize| {
+        let base = world.log.segments()[at].base;
+        world.disk.files[&world.file(&FileKind::TimeIndex.name(base))].clone()
+    };
+    // Compacted, so that nobody looks at the last record.
+    let mut world = World::new(LogSettings { segment_bytes: 700, ..settings() });
+    for n in 0..30 {
+        world.append(n, None, 2);
+    }
+    world.close();
+    let whole = times(&world, 1);
+    assert!(whole.len() >= 24);
+    let base = world.log.segments()[1].base;
+    world.bytes_of(&FileKind::TimeIndex.name(base)).clear();
+    world.reopen();
+    assert_eq!(times(&world, 1), whole);
+}
+
+#[test]
+fn a_decayed_end_of_a_segment_without_times_does_not_stop_an_opening() {
+    let mut world = World::new(LogSettings { segment_bytes: 300, gaps: false, ..settings() });
+    for _ in 0..8 {
+        world.append(-101, None, 1);
+    }
+    world.close();
+    let bases: Vec<Offset> = world.log.segments().iter().map(|segment| segment.base).collect();
+    let (closed, active) = (bases[bases.len() - 2], bases[bases.len() - 1]);
+    let times = FileKind::TimeIndex.name(closed);
+    assert!(world.bytes_of(&times).is_empty());
+    // A follower was cut there, and the last batch before it decays.
+    world.bytes_of(&FileKind::Log.name(active)).clear();
+    for kind in [FileKind::Index, FileKind::TimeIndex] {
+        world.bytes_of(&kind.name(active)).clear();
+    }
+    let records = world.bytes_of(&FileKind::Log.name(closed));
+    let (len, batch) = (records.len(), records.len() / 3);
+    records[len - batch + 16] ^= 0xff;
+    let plan = plan(&world.settings, true, active, None);
+    let opened = recover(&mut world.disk, &mut world.files, plan).expect("it opens");
+    assert_eq!(opened.end(), active);
+}
+
+#[test]
+fn a_beginning_that_was_durable_and_is_gone_is_missed_whatever_else_is() {
+    let mut world = World::new(LogSettings { segment_bytes: 300, ..settings() });
+    for n in 0..12 {
+        world.append(n, None, 1);
+    }
+    let mut fx = Fx::new();
+    let start = world.log.segments()[1].base;
+    world.log.advance_start(start, &mut fx);
+    world.run(&mut fx);
+    world.close();
+    let gone = [FileKind::Log.name(start), LEADER_EPOCHS.to_owned()];
+    for name in gone {
+        let path = world.file(&name);
+        world.disk.files.remove(&path).expect("it was there");
+    }
+    let before = world.disk.files.clone();
+    let why = world.open().expect_err("records are missing");
+    assert!(why.contains("one is missing. Nothing was changed"), "{why}");
+    let logs = |files: &BTreeMap<FilePath, Vec<u8>>| {
+        files.keys().filter(|path| path.path.ends_with(".log")).cloned().collect::<Vec<_>>()
+    };
+    assert_eq!(logs(&world.disk.files), logs(&before));
 }

@@ -201,6 +201,32 @@ fn a_file_that_is_not_what_its_sums_say_has_the_records_tell() {
 }
 
 #[test]
+fn sums_that_cannot_be_read_say_nothing() {
+    let mut model = three_segments();
+    model.world.close();
+    let base = model.world.log.segments()[1].base;
+    put_sums(&mut model.world, base, 0);
+    model.world.disk.unreadable = Some(model.world.file(&FileKind::Sums.name(base)));
+    model.world.reopen();
+    model.check();
+}
+
+#[test]
+fn what_is_told_anew_is_told_once() {
+    let mut model = three_segments();
+    model.world.close();
+    let bases: Vec<Offset> = model.world.log.segments().iter().map(|each| each.base).collect();
+    let index = model.world.file(&FileKind::Index.name(bases[0]));
+    model.world.disk.files.remove(&index).expect("it was there");
+    let damaged = model.txn_files()[1].clone();
+    model.world.disk.files.get_mut(&damaged).unwrap()[1] = 9;
+    model.world.reopen();
+    model.check();
+    let markers: Vec<_> = model.world.log.aborted.entries().iter().map(|e| e.marker).collect();
+    assert!(markers.is_sorted_by(|a, b| a < b), "{markers:?}");
+}
+
+#[test]
 fn sums_of_other_records_say_nothing() {
     let mut model = three_segments();
     model.world.close();
