@@ -134,6 +134,8 @@ pub enum Mutant {
     RollBelieved,
     /// A log that lost its last segment forgets the producers of what was deleted before (breaks P4).
     EmptyForgetsProducers,
+    /// A clean stop does not wait for segments that are being deleted (breaks L7).
+    ClosedBeforeDeleted,
     /// What Kafka's cleaner did not finish is removed in any order (breaks L7).
     SwapMarkFirst,
     /// A log begins its second segment before it is on disk where it starts (breaks L7).
@@ -146,7 +148,7 @@ pub enum Mutant {
 
 impl Mutant {
     /// Every planted bug there is.
-    pub const ALL: [Self; 61] = [
+    pub const ALL: [Self; 62] = [
         Self::NoTornTailCheck,
         Self::NoSequenceCheck,
         Self::AckBeforeCompletion,
@@ -204,6 +206,7 @@ impl Mutant {
         Self::StrayNamedTwice,
         Self::RollBelieved,
         Self::EmptyForgetsProducers,
+        Self::ClosedBeforeDeleted,
         Self::SwapMarkFirst,
         Self::RollBeforeStart,
         Self::SealedAtOnce,
@@ -277,6 +280,7 @@ impl Mutant {
             Self::StrayNamedTwice => "stray-named-twice",
             Self::RollBelieved => "roll-believed",
             Self::EmptyForgetsProducers => "empty-forgets-producers",
+            Self::ClosedBeforeDeleted => "closed-before-deleted",
             Self::SwapMarkFirst => "swap-mark-first",
             Self::RollBeforeStart => "roll-before-start",
             Self::SealedAtOnce => "sealed-at-once",

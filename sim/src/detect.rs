@@ -76,6 +76,7 @@ pub fn scenario(mutant: Mutant) -> Scenario {
         | GapBelieved
         | RollBelieved
         | EmptyForgetsProducers
+        | ClosedBeforeDeleted
         | SwapMarkFirst
         | RollBeforeStart
         | SealedAtOnce

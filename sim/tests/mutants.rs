@@ -20,13 +20,14 @@ fn check(mutant: Mutant, watch: Watch) {
 }
 
 /// Planted, and too rare for these tests' seeds.
-const SELDOM: [Mutant; 11] = [
+const SELDOM: [Mutant; 12] = [
     Mutant::OffsetsNotChecked,
     Mutant::StarvedForgotten,
     Mutant::GapBelieved,
     Mutant::CoordinatorEndsInMove,
     Mutant::RollBelieved,
     Mutant::EmptyForgetsProducers,
+    Mutant::ClosedBeforeDeleted,
     Mutant::AbortedFileBelieved,
     Mutant::RollBeforeStart,
     Mutant::RecordsBeforeOwner,

@@ -486,3 +486,39 @@ fn a_beginning_that_was_durable_and_is_gone_is_missed_whatever_else_is() {
     };
     assert_eq!(logs(&world.disk.files), logs(&before));
 }
+
+#[test]
+fn a_clean_stop_waits_for_segments_that_are_being_deleted() {
+    let mut world = World::new(LogSettings { segment_bytes: 300, ..settings() });
+    let mut late = Vec::new();
+    let mut fx = Fx::new();
+    // Files beside the closed segments are still being written when these are deleted.
+    for n in 0..8 {
+        let checked = batch(n, None, 1);
+        let World { log, files, .. } = &mut world;
+        log.append(NOW, &checked, LeaderEpoch(3), files, &mut fx).expect("it fits");
+        for op in fx.drain().collect::<Vec<_>>() {
+            let beside = matches!(&op, DiskOp::Put { path, .. } if path.path.contains("index"));
+            match world.disk.run(op).filter(|_| !beside) {
+                Some(done) => drop(world.log.on_io(&done, &mut fx)),
+                None => {}
+            }
+        }
+    }
+    let active = world.log.segments().last().unwrap().base;
+    late.extend(world.begin_start(active.0));
+    world.log.close(&mut fx);
+    world.run(&mut fx);
+    assert!(!world.log.is_closed(), "a start on its way");
+    for op in late {
+        if let Some(done) = world.disk.run(op) {
+            world.log.on_io(&done, &mut fx);
+        }
+    }
+    world.run(&mut fx);
+    assert!(world.log.is_closed());
+    assert_eq!(world.log.recovery_point(), world.log.end());
+    world.take_checkpoint();
+    world.clean = true;
+    world.open().expect("it opens");
+}
