@@ -302,7 +302,8 @@ fn check_records(
             let message = format!("record {index} of {}: {error}", header.records_count);
             BatchRefusal::new(ErrorCode::InvalidRecord, message)
         })?;
-        let timestamp = record.timestamp(header);
+        // A time of append that is claimed goes, and the records' own times are left.
+        let timestamp = record.create_time(header);
         seen.max_timestamp = seen.max_timestamp.max(timestamp);
         seen.consecutive &= record.offset_delta == index;
         if topic.cleanup_policy.compact && record.key.is_none() {
@@ -325,17 +326,20 @@ fn bad_timestamp(
     topic: &TopicConfig,
     now: Timestamp,
 ) -> Option<String> {
-    if !appends_stamp(topic) && timestamp.0 != -1 {
-        let age = now.0.saturating_sub(timestamp.0);
-        let (before, after) = (topic.timestamp_before_max_ms, topic.timestamp_after_max_ms);
-        let out_of_range = age > before || age.saturating_neg() > after;
-        return out_of_range.then(|| {
-            let (least, most) = (now.0.saturating_sub(before), now.0.saturating_add(after));
-            format!("timestamp {timestamp} is not within {least} to {most}")
-        });
-    }
     let claimed = header.timestamp_type() == TimestampType::LogAppendTime;
-    claimed.then(|| "a producer must not set the timestamp type to LogAppendTime".into())
+    if claimed && (appends_stamp(topic) || header.max_timestamp.0 == -1) {
+        return Some("a producer must not set the timestamp type to LogAppendTime".into());
+    }
+    if appends_stamp(topic) || timestamp.0 == -1 {
+        return None;
+    }
+    let age = now.0.saturating_sub(timestamp.0);
+    let (before, after) = (topic.timestamp_before_max_ms, topic.timestamp_after_max_ms);
+    let out_of_range = age > before || age.saturating_neg() > after;
+    out_of_range.then(|| {
+        let (least, most) = (now.0.saturating_sub(before), now.0.saturating_add(after));
+        format!("timestamp {timestamp} is not within {least} to {most}")
+    })
 }
 
 /// Records that break a rule.

@@ -247,11 +247,13 @@ fn only_brokers_stamp() {
     });
     let log_append = topic(&[("message.timestamp.type", "LogAppendTime")]);
     check_refused(stamped.clone(), &log_append, ErrorCode::InvalidTimestamp);
-    // Where records keep their own times, the bit is taken off; all have the largest time.
+    // Where records keep their own times, the bit is taken off; these then count.
     let batch = checked(stamped.clone(), &topic(&[])).unwrap();
     assert_eq!(batch.header().timestamp_type(), TimestampType::CreateTime);
-    let timeless = changed(stamped, |header| header.max_timestamp = Timestamp(-1));
+    let timeless = changed(stamped.clone(), |header| header.max_timestamp = Timestamp(-1));
     check_refused(timeless, &topic(&[]), ErrorCode::InvalidTimestamp);
+    let far = changed(stamped, |header| header.base_timestamp = Timestamp(1 << 57));
+    check_refused(far, &topic(&[]), ErrorCode::InvalidTimestamp);
 }
 
 #[test]

@@ -62,10 +62,13 @@ impl Record<'_> {
     pub const fn timestamp(&self, batch: &BatchHeader) -> Timestamp {
         match batch.timestamp_type() {
             TimestampType::LogAppendTime => batch.max_timestamp,
-            TimestampType::CreateTime => {
-                Timestamp(batch.base_timestamp.0.wrapping_add(self.timestamp_delta))
-            }
+            TimestampType::CreateTime => self.create_time(batch),
         }
+    }
+
+    /// What its producer says when it was made, whether or not that counts.
+    pub const fn create_time(&self, batch: &BatchHeader) -> Timestamp {
+        Timestamp(batch.base_timestamp.0.wrapping_add(self.timestamp_delta))
     }
 }
 
