@@ -499,9 +499,8 @@ fn a_clean_stop_waits_for_segments_that_are_being_deleted() {
         log.append(NOW, &checked, LeaderEpoch(3), files, &mut fx).expect("it fits");
         for op in fx.drain().collect::<Vec<_>>() {
             let beside = matches!(&op, DiskOp::Put { path, .. } if path.path.contains("index"));
-            match world.disk.run(op).filter(|_| !beside) {
-                Some(done) => drop(world.log.on_io(&done, &mut fx)),
-                None => {}
+            if let Some(done) = world.disk.run(op).filter(|_| !beside) {
+                world.log.on_io(&done, &mut fx);
             }
         }
     }
