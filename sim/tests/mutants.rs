@@ -19,7 +19,7 @@ fn check(mutant: Mutant, watch: Watch) {
     println!("{name}: {watch:?}, seed {seeds}, event {}, {violation}", found.at);
 }
 
-/// Planted, and too rare for these tests' seeds.
+/// Planted, and too rare for these tests' seeds: tests of the core find them.
 const SELDOM: [Mutant; 12] = [
     Mutant::OffsetsNotChecked,
     Mutant::StarvedForgotten,

@@ -634,7 +634,7 @@ impl Log {
             return self.closing && self.written == self.end;
         }
         let sealed = self.segments.iter().all(|segment| segment.unsealed == 0);
-        // They hold the recovery point below where the log starts.
+        // Segments that are about to go hold the recovery point below where the log starts.
         let hasty = self.settings.mutants.has(Mutant::ClosedBeforeDeleted);
         let deleted = self.store.doomed().is_empty() || hasty;
         let durable = self.durable == self.end && self.store.unsaved_epoch.is_none();

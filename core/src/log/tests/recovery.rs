@@ -490,7 +490,6 @@ fn a_beginning_that_was_durable_and_is_gone_is_missed_whatever_else_is() {
 #[test]
 fn a_clean_stop_waits_for_segments_that_are_being_deleted() {
     let mut world = World::new(LogSettings { segment_bytes: 300, ..settings() });
-    let mut late = Vec::new();
     let mut fx = Fx::new();
     // Files beside the closed segments are still being written when these are deleted.
     for n in 0..8 {
@@ -505,7 +504,7 @@ fn a_clean_stop_waits_for_segments_that_are_being_deleted() {
         }
     }
     let active = world.log.segments().last().unwrap().base;
-    late.extend(world.begin_start(active.0));
+    let late = world.begin_start(active.0);
     world.log.close(&mut fx);
     world.run(&mut fx);
     assert!(!world.log.is_closed(), "a start on its way");
