@@ -144,11 +144,15 @@ pub enum Mutant {
     SealedAtOnce,
     /// Records are written before the folder says whose they are (breaks C5).
     RecordsBeforeOwner,
+    /// Recovery cuts later segments off, whatever is known to be in them (breaks L7).
+    LaterSegmentsCut,
+    /// Whoever joins a stable generation again need not sync again (breaks G10).
+    RejoinNeedNotSync,
 }
 
 impl Mutant {
     /// Every planted bug there is.
-    pub const ALL: [Self; 62] = [
+    pub const ALL: [Self; 64] = [
         Self::NoTornTailCheck,
         Self::NoSequenceCheck,
         Self::AckBeforeCompletion,
@@ -211,6 +215,8 @@ impl Mutant {
         Self::RollBeforeStart,
         Self::SealedAtOnce,
         Self::RecordsBeforeOwner,
+        Self::LaterSegmentsCut,
+        Self::RejoinNeedNotSync,
     ];
 
     /// The bug of that name.
@@ -285,6 +291,8 @@ impl Mutant {
             Self::RollBeforeStart => "roll-before-start",
             Self::SealedAtOnce => "sealed-at-once",
             Self::RecordsBeforeOwner => "records-before-owner",
+            Self::LaterSegmentsCut => "later-segments-cut",
+            Self::RejoinNeedNotSync => "rejoin-need-not-sync",
         }
     }
 }

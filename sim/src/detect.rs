@@ -80,7 +80,8 @@ pub fn scenario(mutant: Mutant) -> Scenario {
         | SwapMarkFirst
         | RollBeforeStart
         | SealedAtOnce
-        | RecordsBeforeOwner => Scenario::Log,
+        | RecordsBeforeOwner
+        | LaterSegmentsCut => Scenario::Log,
         _ => Scenario::Single,
     }
 }

@@ -312,6 +312,11 @@ impl Recovery {
         let start = self.log_start();
         let refuse_deleted = self.plan.settings.mutants.has(Mutant::DeletedHasToBeSound);
         let kept = if refuse_deleted { self.end } else { self.end.max(start) };
+        // All later segments go. Where one has records that are known to have been on the disk, it
+        // is the end read so far that is wrong.
+        let hasty = self.plan.settings.mutants.has(Mutant::LaterSegmentsCut);
+        let later = self.segments.get(at + 1).filter(|_| !hasty);
+        let kept = later.map_or(kept, |later| kept.min(later.base));
         let promised = self.plan.recovery_point.max(self.plan.durable);
         let refuses = !self.plan.settings.mutants.has(Mutant::DamageCutAnywhere);
         if self.plan.clean || (kept < promised && refuses) {
