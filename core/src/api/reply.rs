@@ -9,16 +9,10 @@ use crate::session::CloseReason;
 
 /// The frame that answers `call`: length, header, body. Record bytes stay where they are.
 fn frame(call: &Call, body: &impl Message) -> Result<Vec<Part>, EncodeError> {
-    let mut payload = Writer::new();
-    body.encode(&mut payload, call.version)?;
-    let mut header = Writer::new();
-    encode_response_header(&mut header, call.key, call.version, call.correlation_id);
-    let len = header.len() + payload.len();
-    let mut whole = Writer::new();
-    whole.i32(i32::try_from(len).map_err(|_| EncodeError::TooLong(len))?);
-    whole.append(header);
-    whole.append(payload);
-    Ok(whole.finish())
+    let mut frame = Writer::frame();
+    encode_response_header(&mut frame, call.key, call.version, call.correlation_id);
+    body.encode(&mut frame, call.version)?;
+    frame.finish_frame()
 }
 
 /// Answers the request with `body`.

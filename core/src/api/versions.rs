@@ -157,13 +157,10 @@ pub(crate) fn unsupported(correlation_id: i32) -> Vec<Part> {
         api_keys: own.into_iter().collect(),
         ..Default::default()
     };
-    let mut frame = Writer::new();
-    let mut payload = Writer::new();
-    encode_response_header(&mut payload, ApiKey::ApiVersions, 0, correlation_id);
-    body.encode(&mut payload, 0).expect("version 0 carries numbers only");
-    frame.i32(i32::try_from(payload.len()).expect("a few bytes"));
-    frame.append(payload);
-    frame.finish()
+    let mut frame = Writer::frame();
+    encode_response_header(&mut frame, ApiKey::ApiVersions, 0, correlation_id);
+    body.encode(&mut frame, 0).expect("version 0 carries numbers only");
+    frame.finish_frame().expect("a few bytes")
 }
 
 #[cfg(test)]

@@ -1,6 +1,8 @@
 //! Writing primitives into one frame.
 
-use bytes::{BufMut, Bytes, BytesMut};
+use std::ops::Range;
+
+use bytes::Bytes;
 
 use super::EncodeError;
 use super::varint::{self, zigzag};
@@ -47,24 +49,33 @@ impl Part {
 
 /// Collects the parts of one frame.
 ///
-/// Small values go into one growing buffer; large payloads and holes become parts of their own, so
-/// that they are not copied.
+/// Small values are copied one behind the other; large payloads and holes become parts of their
+/// own, so that they are not copied.
 #[derive(Clone, Debug, Default)]
 pub struct Writer {
-    parts: Vec<Part>,
+    copied: Vec<u8>,
+    /// The parts between, each behind so many of the copied bytes.
+    parts: Vec<(usize, Part)>,
     parts_len: usize,
-    tail: BytesMut,
 }
 
+/// Bytes of the length that a frame begins with.
+const LEN_PREFIX: usize = 4;
+
 impl Writer {
-    /// An empty frame.
+    /// Nothing yet.
     pub fn new() -> Self {
         Self::default()
     }
 
+    /// A frame that begins with its length, for [`Self::finish_frame`] to write.
+    pub fn frame() -> Self {
+        Self { copied: vec![0; LEN_PREFIX], ..Self::default() }
+    }
+
     /// Bytes written so far, those in holes included.
     pub fn len(&self) -> usize {
-        self.parts_len + self.tail.len()
+        self.parts_len + self.copied.len()
     }
 
     /// Whether nothing has been written.
@@ -72,43 +83,52 @@ impl Writer {
         self.len() == 0
     }
 
-    /// The parts of the frame, in order.
-    pub fn finish(mut self) -> Vec<Part> {
-        self.cut();
-        self.parts
+    /// The parts of what was written, in order.
+    pub fn finish(self) -> Vec<Part> {
+        let copied = Bytes::from(self.copied);
+        let mut all = Vec::with_capacity(2 * self.parts.len() + 1);
+        let mut from = 0;
+        for (behind, part) in self.parts {
+            push_copied(&mut all, &copied, from..behind);
+            all.push(part);
+            from = behind;
+        }
+        push_copied(&mut all, &copied, from..copied.len());
+        all
     }
 
-    /// The whole frame as one buffer, or [`EncodeError::Hole`] if some of it is not in memory.
+    /// The parts of a whole frame ([`Self::frame`]), in order, or [`EncodeError::TooLong`] if its
+    /// length cannot be said.
+    pub fn finish_frame(mut self) -> Result<Vec<Part>, EncodeError> {
+        let len = self.len() - LEN_PREFIX;
+        let said = i32::try_from(len).map_err(|_| EncodeError::TooLong(len))?;
+        self.copied[..LEN_PREFIX].copy_from_slice(&said.to_be_bytes());
+        Ok(self.finish())
+    }
+
+    /// Everything as one buffer, or [`EncodeError::Hole`] if some of it is not in memory.
     pub fn into_bytes(self) -> Result<Bytes, EncodeError> {
         if self.parts.is_empty() {
-            return Ok(self.tail.freeze());
+            return Ok(self.copied.into());
         }
-        let mut whole = BytesMut::with_capacity(self.len());
+        let mut whole = Vec::with_capacity(self.len());
         for part in self.finish() {
             match part {
-                Part::Bytes(bytes) => whole.put(bytes),
+                Part::Bytes(bytes) => whole.extend_from_slice(&bytes),
                 Part::Hole(_) => return Err(EncodeError::Hole),
             }
         }
-        Ok(whole.freeze())
-    }
-
-    /// Ends the growing buffer, so that a part can follow it.
-    fn cut(&mut self) {
-        if !self.tail.is_empty() {
-            let bytes = self.tail.split().freeze();
-            self.push(Part::Bytes(bytes));
-        }
+        Ok(whole.into())
     }
 
     fn push(&mut self, part: Part) {
         self.parts_len += part.len();
-        self.parts.push(part);
+        self.parts.push((self.copied.len(), part));
     }
 
     /// Writes `bytes` as they are, without a length.
     pub fn raw(&mut self, bytes: &[u8]) {
-        self.tail.put_slice(bytes);
+        self.copied.extend_from_slice(bytes);
     }
 
     /// Writes `bytes` as they are, without a length and without copying many of them.
@@ -116,14 +136,12 @@ impl Writer {
         if bytes.len() < COPY_BELOW {
             self.raw(bytes);
         } else {
-            self.cut();
             self.push(Part::Bytes(bytes.clone()));
         }
     }
 
     /// Leaves room for a range of a file.
     pub fn hole(&mut self, hole: Hole) {
-        self.cut();
         self.push(Part::Hole(hole));
     }
 
@@ -139,42 +157,42 @@ impl Writer {
 
     /// Writes one byte: 1 for true, 0 for false.
     pub fn bool(&mut self, value: bool) {
-        self.tail.put_u8(value.into());
+        self.copied.push(value.into());
     }
 
     /// Writes a one-byte number.
     pub fn i8(&mut self, value: i8) {
-        self.tail.put_i8(value);
+        self.raw(&value.to_be_bytes());
     }
 
     /// Writes a two-byte number.
     pub fn i16(&mut self, value: i16) {
-        self.tail.put_i16(value);
+        self.raw(&value.to_be_bytes());
     }
 
     /// Writes a four-byte number.
     pub fn i32(&mut self, value: i32) {
-        self.tail.put_i32(value);
+        self.raw(&value.to_be_bytes());
     }
 
     /// Writes an eight-byte number.
     pub fn i64(&mut self, value: i64) {
-        self.tail.put_i64(value);
+        self.raw(&value.to_be_bytes());
     }
 
     /// Writes a two-byte unsigned number.
     pub fn u16(&mut self, value: u16) {
-        self.tail.put_u16(value);
+        self.raw(&value.to_be_bytes());
     }
 
     /// Writes a four-byte unsigned number.
     pub fn u32(&mut self, value: u32) {
-        self.tail.put_u32(value);
+        self.raw(&value.to_be_bytes());
     }
 
     /// Writes an eight-byte IEEE 754 number.
     pub fn f64(&mut self, value: f64) {
-        self.tail.put_f64(value);
+        self.raw(&value.to_be_bytes());
     }
 
     /// Writes a 16-byte id.
@@ -184,7 +202,7 @@ impl Writer {
 
     /// Writes an unsigned varint.
     pub fn uvarint(&mut self, value: u32) {
-        varint::write(value.into(), |byte| self.tail.put_u8(byte));
+        varint::write(value.into(), |byte| self.copied.push(byte));
     }
 
     /// Writes a zigzag varint.
@@ -194,7 +212,7 @@ impl Writer {
 
     /// Writes a zigzag varint.
     pub fn varlong(&mut self, value: i64) {
-        varint::write(zigzag(value), |byte| self.tail.put_u8(byte));
+        varint::write(zigzag(value), |byte| self.copied.push(byte));
     }
 
     fn compact_len(&mut self, len: Option<usize>) -> Result<(), EncodeError> {
@@ -318,6 +336,12 @@ impl Writer {
     }
 }
 
+fn push_copied(parts: &mut Vec<Part>, copied: &Bytes, range: Range<usize>) {
+    if !range.is_empty() {
+        parts.push(Part::Bytes(copied.slice(range)));
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -359,6 +383,20 @@ mod tests {
         assert_eq!(w.len(), 631);
         assert_eq!(w.into_bytes(), Err(EncodeError::Hole));
         assert_eq!(Writer::new().into_bytes(), Ok(Bytes::new()));
+    }
+
+    #[test]
+    fn a_frame_begins_with_its_length() {
+        let mut w = Writer::frame();
+        w.i8(1);
+        w.hole(HOLE);
+        w.i16(2);
+        let parts = w.finish_frame().unwrap();
+        let bytes = |bytes: &'static [u8]| Part::Bytes(Bytes::from_static(bytes));
+        assert_eq!(parts, [bytes(&[0, 0, 0, 33, 1]), Part::Hole(HOLE), bytes(&[0, 2])]);
+        let mut w = Writer::frame();
+        w.hole(Hole { len: u32::MAX, ..HOLE });
+        assert_eq!(w.finish_frame(), Err(EncodeError::TooLong(u32::MAX as usize)));
     }
 
     #[test]

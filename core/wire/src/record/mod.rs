@@ -12,6 +12,7 @@ pub mod control;
 mod cursor;
 mod header;
 mod iter;
+mod skim;
 
 pub use attributes::{Attributes, Compression, TimestampType};
 pub use batch::{Batches, RawBatch, split_batches};
@@ -21,3 +22,4 @@ pub use header::{
     BATCH_HEADER_LEN, BatchError, BatchHeader, LOG_OVERHEAD, MAGIC, patch, set_max_timestamp,
 };
 pub use iter::{Header, HeaderIter, Record, RecordError, RecordIter, check_records};
+pub use skim::{Skimmed, skim};
