@@ -1,7 +1,7 @@
 //! Disk operations of the core, carried out on files.
 //!
 //! Each unit has its own [`UnitDisk`], which keeps the contract of [`dohle_core::disk`]: page-cache
-//! writes, reads and look-ups happen inline; what may wait for a device goes to a small pool of
+//! writes, reads and look-ups happen inline unless a directory is slow ([`pace`]); what may wait for a device goes to a small pool of
 //! threads, and whatever must not overtake it waits for it ([`order`], [`waiting`]). All units and all senders
 //! share one table of files ([`files`]).
 //!
@@ -12,6 +12,7 @@ mod files;
 mod lock;
 mod ops;
 mod order;
+mod pace;
 mod unit_disk;
 mod waiting;
 

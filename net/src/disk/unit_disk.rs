@@ -1,6 +1,5 @@
 //! The disk of one unit: where its operations happen, and in which order.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -11,14 +10,10 @@ use super::blocking::Pool;
 use super::files::Files;
 use super::ops::Job;
 use super::order::{Footprint, Manner};
+use super::pace::{LONG, Pace, Paces, times_slept};
 use super::waiting::{Ready, Waiting};
 use crate::clock::Clock;
 use crate::note::{More, Seldom};
-
-/// A page-cache write that took longer than this waited for the device.
-const SLOW: Duration = Duration::from_millis(2);
-/// For how long a directory that was slow is served by the pool.
-const SLOW_FOR: Duration = Duration::from_secs(1);
 
 /// Pause while there is no descriptor left.
 const SHORTAGE_PAUSE: Duration = Duration::from_millis(20);
@@ -38,7 +33,7 @@ pub struct UnitDisk {
     clock: Clock,
     tell: Arc<dyn Fn(Finished) + Send + Sync>,
     waiting: Waiting<Job>,
-    slow_until: BTreeMap<u16, Instant>,
+    paces: Paces,
 }
 
 impl UnitDisk {
@@ -49,7 +44,7 @@ impl UnitDisk {
         clock: Clock,
         tell: Arc<dyn Fn(Finished) + Send + Sync>,
     ) -> Self {
-        Self { files, pool, clock, tell, waiting: Waiting::default(), slow_until: BTreeMap::new() }
+        Self { files, pool, clock, tell, waiting: Waiting::default(), paces: Paces::default() }
     }
 
     /// Takes on one operation. A completion that is there at once goes to `done`.
@@ -113,17 +108,11 @@ impl UnitDisk {
     /// Carries an operation out here, or hands it to the pool. Whether it has ended.
     fn start(&mut self, ready: Ready<Job>, done: &mut impl FnMut(IoDone)) -> bool {
         let Ready { job, print, ticket } = ready;
-        if job.is_quick() && !self.is_slow(print.dir) {
-            let began = self.clock.mono();
-            let ran = job.run(&self.files);
-            let took = self.clock.mono().since(began);
-            if print.manner == Manner::Content && took > SLOW {
-                self.slow_until.insert(print.dir, self.clock.mono().plus(SLOW_FOR));
-            }
-            if let Some(ran) = ran {
-                done(ran);
-                return true;
-            }
+        if job.is_quick()
+            && let Some(ran) = self.run_here(&job, &print)
+        {
+            done(ran);
+            return true;
         }
         self.waiting.begins(ticket, print);
         let (files, tell) = (Arc::clone(&self.files), Arc::clone(&self.tell));
@@ -131,13 +120,21 @@ impl UnitDisk {
         false
     }
 
-    fn is_slow(&mut self, dir: u16) -> bool {
-        let Some(until) = self.slow_until.get(&dir) else { return false };
-        let slow = self.clock.mono() < *until;
-        if !slow {
-            self.slow_until.remove(&dir);
+    /// Carries a quick operation out, unless its directory is slow or there is no descriptor.
+    fn run_here(&mut self, job: &Job, print: &Footprint) -> Option<IoDone> {
+        let began = self.clock.mono();
+        let pace = self.paces.of(print.dir, began);
+        if pace == Pace::Slow {
+            return None;
         }
-        slow
+        let before = if pace == Pace::Doubted { times_slept() } else { None };
+        let ran = job.run(&self.files);
+        let ended = self.clock.mono();
+        if print.manner == Manner::Content && ended.since(began) > LONG {
+            let slept = before.map(|before| times_slept() > Some(before));
+            self.paces.on_long(print.dir, slept, ended);
+        }
+        ran
     }
 }
 
