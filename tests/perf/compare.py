@@ -117,7 +117,17 @@ class Clients:
         settings = [word for key, value in config.items() for word in ("--config", f"{key.replace('_', '.')}={value}")]
         command = [self.args.binary, "topic", "create", name, "--bootstrap", self.address, "--partitions", str(partitions), *settings]
         subprocess.run(command, check=True, timeout=120, stdout=subprocess.DEVNULL)
+        self.await_topic(name)
         return name
+
+    def await_topic(self, name):
+        """Kafka's controller answers before its broker knows of the topic."""
+        command = [self.args.binary, "topic", "describe", name, "--bootstrap", self.address]
+        for _ in range(100):
+            if subprocess.run(command, capture_output=True, timeout=120).returncode == 0:
+                return
+            time.sleep(0.1)
+        raise Failure(f"topic {name} was made, and is not there")
 
     def drop(self, topic):
         command = [self.args.binary, "topic", "delete", topic, "--bootstrap", self.address]

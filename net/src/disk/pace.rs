@@ -13,8 +13,10 @@ use std::time::Duration;
 use dohle_core::time::Instant;
 use nix::sys::resource::{UsageWho, getrusage};
 
-/// What takes longer may have waited for the device.
-pub(super) const LONG: Duration = Duration::from_millis(2);
+/// What takes longer may have waited for a device that is in trouble. One that is just kept busy
+/// (a gigabyte a second) lets writers wait for some milliseconds now and then; the way through the
+/// pool costs all of them more than that.
+pub(super) const LONG: Duration = Duration::from_millis(10);
 /// For how long a directory is served by the pool, or doubted.
 const HELD_FOR: Duration = Duration::from_secs(1);
 
