@@ -38,6 +38,8 @@ type Make = fn() -> Box<dyn Case>;
 const CASES: &[(&str, Make)] = &[
     ("produce/decode-1000x1KB", || Box::new(sessions::Decode::new(1_000, 1_024))),
     ("produce/decode-145x100B", || Box::new(sessions::Decode::new(145, 100))),
+    ("produce/decode-1x100B", || Box::new(sessions::Decode::new(1, 100))),
+    ("produce/acknowledge", || Box::new(sessions::Acknowledge::new())),
     ("append/batch", || Box::new(logs::Append::new(logs::Phase::Batch))),
     ("append/written", || Box::new(logs::Append::new(logs::Phase::Written))),
     ("fetch/tail", || Box::new(logs::Fetch::new(logs::Place::Tail))),

@@ -117,8 +117,8 @@ impl Decode {
         Self { connections: Connections::new(), frame: frame(PRODUCE, &request) }
     }
 
-    /// Answers what the last round asked for.
-    fn acknowledge(&mut self) {
+    /// Makes the answers ready to what the last round asked for: so many.
+    fn answer(&mut self) -> usize {
         let answers = self.connections.mail().into_iter().map(|mail| {
             let ToShard::Produce(produce) = mail else { panic!("{mail:?}") };
             let base = Offset(5);
@@ -128,19 +128,49 @@ impl Decode {
         let answers: Vec<_> = answers.collect();
         let asked = answers.len();
         self.connections.answer(answers);
-        self.connections.run();
-        assert_eq!(self.connections.frames().len(), asked);
+        asked
+    }
+
+    fn ask(&mut self) {
+        self.connections.next = vec![Input::Frame(self.frame.clone()); STEPS];
     }
 }
 
 impl Case for Decode {
     fn prepare(&mut self) {
-        self.acknowledge();
-        self.connections.next = vec![Input::Frame(self.frame.clone()); STEPS];
+        let asked = self.answer();
+        self.connections.run();
+        assert_eq!(self.connections.frames().len(), asked);
+        self.ask();
     }
 
     fn run(&mut self) {
         self.connections.run();
+    }
+}
+
+/// From a shard's answer to a produce request to the frame that says so.
+pub(crate) struct Acknowledge(Decode);
+
+impl Acknowledge {
+    pub(crate) fn new() -> Self {
+        let mut decode = Decode::new(1, 100);
+        decode.ask();
+        Self(decode)
+    }
+}
+
+impl Case for Acknowledge {
+    fn prepare(&mut self) {
+        let Self(decode) = self;
+        decode.connections.frames();
+        decode.ask();
+        decode.connections.run();
+        assert_eq!(decode.answer(), STEPS);
+    }
+
+    fn run(&mut self) {
+        self.0.connections.run();
     }
 }
 

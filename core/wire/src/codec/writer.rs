@@ -62,6 +62,9 @@ pub struct Writer {
 /// Bytes of the length that a frame begins with.
 const LEN_PREFIX: usize = 4;
 
+/// Room that a frame begins with. Nearly all answers to single records fit.
+const FRAME_CAPACITY: usize = 128;
+
 impl Writer {
     /// Nothing yet.
     pub fn new() -> Self {
@@ -70,7 +73,9 @@ impl Writer {
 
     /// A frame that begins with its length, for [`Self::finish_frame`] to write.
     pub fn frame() -> Self {
-        Self { copied: vec![0; LEN_PREFIX], ..Self::default() }
+        let mut copied = Vec::with_capacity(FRAME_CAPACITY);
+        copied.extend([0; LEN_PREFIX]);
+        Self { copied, ..Self::default() }
     }
 
     /// Bytes written so far, those in holes included.
