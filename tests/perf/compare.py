@@ -4,8 +4,9 @@ A round starts one broker on an empty directory, warms it up, lets every workloa
 the same disk. Rounds follow one another A B A B; a figure is the median of a broker's rounds. A ratio is Dohle : Kafka.
 
 The clients are librdkafka's `rdkafka_performance`, Kafka's own performance tools, and `knock` (knock.c): bare loops of blocking
-sockets. With --tansu that broker has a turn in each round, too, with its memory engine; what it cannot do is left out. CPU time is the broker
-process's own (user and system, /proc/PID/stat), from the first record of a workload to the last.
+sockets. With --tansu that broker has a turn in each round, too, with its memory engine; what it cannot do is left out. CPU time is the
+broker process's own (user and system, /proc/PID/stat), from the first record of a workload to the last. A client's cores are its CPU time
+by the time that it took, its start included.
 
 The floor is `dohle bench floor` in the same run: what loops without a broker take for the same bytes.
 """
@@ -176,10 +177,22 @@ class Clients:
 
 def bulk(clients, run):
     """The figures of a workload that moves records: `run` gives (records, bytes, seconds)."""
-    before = clients.subject.cpu()
+    before, client, begun = clients.subject.cpu(), of_clients(), time.monotonic()
     records, size, seconds = run()
-    cpu = clients.subject.cpu() - before
-    return {"records/s": records / seconds, "MB/s": size / seconds / 1e6, "CPU s/GB": cpu / size * 1e9, "CPU us/record": cpu / records * 1e6}
+    cpu, busy = clients.subject.cpu() - before, (of_clients() - client) / (time.monotonic() - begun)
+    return {
+        "records/s": records / seconds,
+        "MB/s": size / seconds / 1e6,
+        "CPU s/GB": cpu / size * 1e9,
+        "CPU us/record": cpu / records * 1e6,
+        "client's cores": busy,
+    }
+
+
+def of_clients():
+    """CPU time, in seconds, of all clients that have ended."""
+    times = os.times()
+    return times.children_user + times.children_system
 
 
 def produced(size, count, acks=1, codec="none"):
@@ -235,9 +248,10 @@ def java_fetched(clients, scale):
 def knocked(threads, acks, size=100, seconds=5, **config):
     def workload(clients, scale):
         topic = clients.topic(**config)
-        before = clients.subject.cpu()
+        before, client, begun = clients.subject.cpu(), of_clients(), time.monotonic()
         found = clients.knock(topic, threads, max(2, int(seconds * scale)), acks, size)
         cpu, us = clients.subject.cpu() - before, found["latency_us"]
+        busy = (of_clients() - client) / (time.monotonic() - begun)
         clients.drop(topic)
         return {
             "records/s": found["records"] / found["seconds"],
@@ -245,6 +259,7 @@ def knocked(threads, acks, size=100, seconds=5, **config):
             "p99 us": us["p99"],
             "p99.9 us": us["p999"],
             "CPU us/record": cpu / found["answers"] * 1e6,
+            "client's cores": busy,
         }
 
     return workload
