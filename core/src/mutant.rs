@@ -146,13 +146,11 @@ pub enum Mutant {
     RecordsBeforeOwner,
     /// Recovery cuts later segments off, whatever is known to be in them (breaks L7).
     LaterSegmentsCut,
-    /// Whoever joins a stable generation again need not sync again (breaks G10).
-    RejoinNeedNotSync,
 }
 
 impl Mutant {
     /// Every planted bug there is.
-    pub const ALL: [Self; 64] = [
+    pub const ALL: [Self; 63] = [
         Self::NoTornTailCheck,
         Self::NoSequenceCheck,
         Self::AckBeforeCompletion,
@@ -216,7 +214,6 @@ impl Mutant {
         Self::SealedAtOnce,
         Self::RecordsBeforeOwner,
         Self::LaterSegmentsCut,
-        Self::RejoinNeedNotSync,
     ];
 
     /// The bug of that name.
@@ -292,7 +289,6 @@ impl Mutant {
             Self::SealedAtOnce => "sealed-at-once",
             Self::RecordsBeforeOwner => "records-before-owner",
             Self::LaterSegmentsCut => "later-segments-cut",
-            Self::RejoinNeedNotSync => "rejoin-need-not-sync",
         }
     }
 }

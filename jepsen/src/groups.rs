@@ -117,6 +117,11 @@ pub(crate) struct Group {
     terms: BTreeMap<Key, i32>,
     /// The processes that do not do what the group waits for.
     stalls: BTreeMap<u64, Stall>,
+    /// Which generation each process joined last, as which member.
+    joined: BTreeMap<u64, (i32, String)>,
+    /// Those who were told of it before: nobody waits for them to do more than they did then. (A
+    /// coordinator that reads a generation back takes all for settled, as Kafka's does.)
+    rejoined: BTreeSet<u64>,
     /// Counts what was observed.
     clock: u64,
     /// Its coordinator assigns.
@@ -221,6 +226,7 @@ impl Group {
             GroupAction::Joined { generation, member, id, members } => {
                 self.deleted = false;
                 self.estranged.remove(&process);
+                self.on_told(process, *generation, id);
                 found.extend(self.on_member(process, id));
                 found.extend(members.as_ref().and_then(|members| self.twice(*generation, members)));
                 let members = members.as_ref().map(who);
@@ -233,6 +239,7 @@ impl Group {
             }
             GroupAction::Assigned { epoch, member, id, owned } => {
                 (self.deleted, self.coordinated) = (false, true);
+                self.rejoined.remove(&process);
                 counts.generations += u64::from(!self.generations.contains_key(epoch));
                 found.extend(self.on_member(process, id));
                 found.extend(self.on_alive(process));
@@ -280,8 +287,20 @@ impl Group {
         }
     }
 
+    fn on_told(&mut self, process: u64, generation: i32, member: &str) {
+        let told = (generation, member.to_owned());
+        match self.joined.get(&process) == Some(&told) {
+            true => self.rejoined.insert(process),
+            false => self.rejoined.remove(&process),
+        };
+        self.joined.insert(process, told);
+    }
+
     /// The group waits once for the process, and perhaps once more for it to join again.
     fn on_stalls(&mut self, process: u64, time: u64, limit_ms: u64) {
+        if self.rejoined.contains(&process) {
+            return;
+        }
         let until = time + 2 * limit_ms * 1_000_000 + SLACK;
         self.stalls.insert(process, Stall { until, late: false, told: 0 });
     }

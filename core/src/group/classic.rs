@@ -29,7 +29,6 @@ use super::request::{Answer, Caller, GroupId, JoinRefusal, MemberId};
 use super::{Ctx, Effect, subscription};
 use crate::fx::Fx;
 use crate::mail::ReplyTo;
-use crate::mutant::Mutant;
 use crate::time::{Deadline, Instant, Now, earlier};
 
 /// The protocol type whose metadata the coordinator understands.
@@ -91,20 +90,17 @@ struct FirstJoin {
     grew: bool,
 }
 
-/// Members that were told of the generation and have not asked for their part since. Whoever has
-/// not by the time given is out.
-#[derive(Clone, Debug, Default)]
-struct Unsynced(BTreeMap<MemberId, Instant>);
+/// Members that know of the generation and have not asked for their part.
+#[derive(Clone, Debug)]
+struct Unsynced {
+    /// Whoever has not asked by then is out.
+    until: Instant,
+    members: BTreeSet<MemberId>,
+}
 
 impl Unsynced {
-    /// Whom it is next too late for, and when.
-    fn due(&self) -> Option<Instant> {
-        self.0.values().min().copied()
-    }
-
-    fn late(&self, now: Now) -> Vec<MemberId> {
-        let late = self.0.iter().filter(|(_, until)| **until <= now.mono);
-        late.map(|(id, _)| Arc::clone(id)).collect()
+    fn nobody() -> Self {
+        Self { until: Instant::default(), members: BTreeSet::new() }
     }
 }
 
@@ -159,7 +155,7 @@ impl ClassicGroup {
             members.insert(id, Member::remembered(member, &protocol));
         }
         let stage =
-            if members.is_empty() { Stage::Empty } else { Stage::Stable(Unsynced::default()) };
+            if members.is_empty() { Stage::Empty } else { Stage::Stable(Unsynced::nobody()) };
         let known = value.leader.filter(|leader| members.get(leader).is_some());
         let leader = known.or_else(|| members.iter().next().map(|(id, _)| Arc::clone(id)));
         let mut group = Self {
@@ -352,26 +348,11 @@ impl ClassicGroup {
     fn enter(&mut self, stage: Stage, now: Now) {
         match &stage {
             Stage::Joining(joining) => self.wake(joining.until, "members join"),
-            Stage::Empty | Stage::Assigning(_) | Stage::Stable(_) => {}
+            Stage::Assigning(unsynced) => self.wake(unsynced.until, "members sync"),
+            Stage::Empty | Stage::Stable(_) => {}
         }
         self.stage = stage;
         self.since = Some(now.wall);
-    }
-
-    /// A member is told of the generation: it shall ask for its part. Whoever asks for the
-    /// generation again and again has no longer for it.
-    fn expect_sync(&mut self, id: &MemberId, until: Instant) {
-        if let Stage::Assigning(unsynced) | Stage::Stable(unsynced) = &mut self.stage {
-            unsynced.0.entry(Arc::clone(id)).or_insert(until);
-            self.wake(until, "members sync");
-        }
-    }
-
-    /// Until when a member shall ask for its part that is told of the generation now.
-    fn sync_until(&self, ctx: &Ctx<'_>) -> Instant {
-        let patient = ctx.settings.mutants.has(Mutant::NoSyncTimeout);
-        let timeout_ms = if patient { i64::MAX } else { self.members.rebalance_timeout_ms() };
-        ctx.now.mono.plus_ms(timeout_ms)
     }
 
     /// Has the group remembered as it is; the answers leave when that is committed.
@@ -386,7 +367,7 @@ impl ClassicGroup {
         let Some(mut member) = self.members.remove(id) else { return };
         release(&mut member, &MemberId::default(), code, ctx.fx);
         if let Stage::Assigning(unsynced) | Stage::Stable(unsynced) = &mut self.stage {
-            unsynced.0.remove(id);
+            unsynced.members.remove(id);
         }
         if self.leader.as_ref() == Some(id) {
             self.leader = self.members.iter().next().map(|(id, _)| Arc::clone(id));
@@ -412,7 +393,7 @@ impl ClassicGroup {
             Stage::Assigning(unsynced) | Stage::Stable(unsynced) => {
                 assert!(leads, "{name}: a generation without members");
                 assert!(self.protocol.is_some(), "{name}: a generation without a protocol");
-                assert!(unsynced.0.len() <= self.members.len(), "{name}: who has to sync");
+                assert!(unsynced.members.len() <= self.members.len(), "{name}: who has to sync");
             }
         }
     }
@@ -436,7 +417,7 @@ impl ClassicGroup {
             assert!(assigns || member.syncing.is_none(), "{id} waits for what has come");
         }
         if let Stage::Assigning(unsynced) | Stage::Stable(unsynced) = &self.stage {
-            for id in unsynced.0.keys() {
+            for id in &unsynced.members {
                 assert!(self.members.get(id).is_some(), "{id} shall sync and is not in");
             }
         }

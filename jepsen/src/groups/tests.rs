@@ -272,6 +272,9 @@ fn a_group_waits_for_nobody_for_ever() {
     };
     let stalls_meanwhile = hinders(stalls(), true).did(1, GroupAction::Stalls { limit_ms: 2_000 });
     alive(alive(hinders(stalls_meanwhile, false).after(5_001))).finds(&[]);
+    let told_before = History::new().asked(1).joined(1, 1, "a").asked(1).joined(1, 1, "a");
+    let told_before = told_before.did(1, GroupAction::Stalls { limit_ms: 2_000 });
+    alive(alive(told_before.after(5_001))).finds(&[]);
     let back = stalls().did(1, GroupAction::Out).after(5_001);
     alive(alive(back)).finds(&[]);
 }

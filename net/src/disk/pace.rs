@@ -13,10 +13,14 @@ use std::time::Duration;
 use dohle_core::time::Instant;
 use nix::sys::resource::{UsageWho, getrusage};
 
-/// What takes longer may have waited for a device that is in trouble. One that is just kept busy
-/// (a gigabyte a second) lets writers wait for some milliseconds now and then; the way through the
-/// pool costs all of them more than that.
-pub(super) const LONG: Duration = Duration::from_millis(10);
+/// A write that takes longer may have waited for a device that is in trouble. One that is just kept
+/// busy (a gigabyte a second) lets writers wait for some milliseconds now and then; the way through
+/// the pool costs all of them more than that.
+const LONG_WRITE: Duration = Duration::from_millis(10);
+/// Anything else waits only for what is not in memory, and what follows will not be either.
+const LONG: Duration = Duration::from_millis(2);
+/// So long no thread is kept from its core.
+const CERTAIN: Duration = Duration::from_millis(250);
 /// For how long a directory is served by the pool, or doubted.
 const HELD_FOR: Duration = Duration::from_secs(1);
 
@@ -31,17 +35,41 @@ pub(super) enum Pace {
     Slow,
 }
 
-/// The pace of each directory that is not just quick, and until when.
+/// The pace of each directory that is not just quick.
 #[derive(Debug, Default)]
-pub(super) struct Paces(BTreeMap<u16, (Pace, Instant)>);
+pub(super) struct Paces(BTreeMap<u16, Held>);
+
+#[derive(Debug)]
+struct Held {
+    pace: Pace,
+    until: Instant,
+    /// Quick operations that the pool is at.
+    pooled: u32,
+}
+
+/// An operation that took its time.
+#[derive(Copy, Clone, Debug)]
+pub(super) struct Took {
+    pub(super) time: Duration,
+    pub(super) write: bool,
+    /// Whether its thread slept meanwhile, where that was asked.
+    pub(super) slept: Option<bool>,
+}
+
+impl Took {
+    /// Whether it may have waited for the device.
+    pub(super) fn is_long(&self) -> bool {
+        self.time > if self.write { LONG_WRITE } else { LONG }
+    }
+}
 
 impl Paces {
     pub(super) fn of(&mut self, dir: u16, now: Instant) -> Pace {
         match self.0.get(&dir) {
             None => Pace::Quick,
-            Some((pace, until)) if now < *until => *pace,
+            Some(held) if now < held.until || held.pooled > 0 => held.pace,
             // What was slow has to show that it no longer is.
-            Some((Pace::Slow, _)) => self.set(dir, Pace::Doubted, now),
+            Some(held) if held.pace == Pace::Slow => self.set(dir, Pace::Doubted, now),
             Some(_) => {
                 self.0.remove(&dir);
                 Pace::Quick
@@ -49,15 +77,35 @@ impl Paces {
         }
     }
 
-    /// An operation took longer than [`LONG`]; `slept` says whether its thread slept meanwhile,
-    /// where that was asked.
-    pub(super) fn on_long(&mut self, dir: u16, slept: Option<bool>, now: Instant) {
-        let pace = if slept == Some(true) { Pace::Slow } else { Pace::Doubted };
-        self.set(dir, pace, now);
+    /// An operation was carried out at once.
+    pub(super) fn on_here(&mut self, dir: u16, took: Took, now: Instant) {
+        if took.is_long() {
+            let slow = took.slept == Some(true) || took.time > CERTAIN;
+            self.set(dir, if slow { Pace::Slow } else { Pace::Doubted }, now);
+        }
+    }
+
+    /// An operation of a slow directory goes to the pool.
+    pub(super) fn on_pooled(&mut self, dir: u16) {
+        if let Some(held) = self.0.get_mut(&dir) {
+            held.pooled += 1;
+        }
+    }
+
+    /// The pool has carried it out. Threads of the pool are free to sleep: it counts for how long.
+    pub(super) fn on_pool(&mut self, dir: u16, took: Took, now: Instant) {
+        if let Some(held) = self.0.get_mut(&dir) {
+            held.pooled = held.pooled.saturating_sub(1);
+        }
+        if took.is_long() {
+            self.set(dir, Pace::Slow, now);
+        }
     }
 
     fn set(&mut self, dir: u16, pace: Pace, now: Instant) -> Pace {
-        self.0.insert(dir, (pace, now.plus(HELD_FOR)));
+        let until = now.plus(HELD_FOR);
+        let held = self.0.entry(dir).or_insert(Held { pace, until, pooled: 0 });
+        (held.pace, held.until) = (pace, until);
         pace
     }
 }
@@ -75,14 +123,26 @@ mod tests {
         Instant(ms * 1_000_000)
     }
 
+    fn write(ms: u64, slept: Option<bool>) -> Took {
+        Took { time: Duration::from_millis(ms), write: true, slept }
+    }
+
+    #[test]
+    fn a_write_may_take_longer_than_a_read() {
+        assert!(!write(10, None).is_long() && write(11, None).is_long());
+        let read = |ms| Took { write: false, ..write(ms, None) };
+        assert!(!read(2).is_long() && read(3).is_long());
+    }
+
     #[test]
     fn a_thread_that_only_lost_its_core_makes_no_directory_slow() {
         let mut paces = Paces::default();
+        paces.on_here(0, write(10, None), at(0));
         assert_eq!(paces.of(0, at(0)), Pace::Quick);
         for ms in [0, 500, 1_400] {
             let asked = paces.of(0, at(ms)) == Pace::Doubted;
             assert_eq!(asked, ms > 0);
-            paces.on_long(0, asked.then_some(false), at(ms));
+            paces.on_here(0, write(11, asked.then_some(false)), at(ms));
         }
         assert_eq!(paces.of(0, at(2_399)), Pace::Doubted);
         assert_eq!(paces.of(0, at(2_400)), Pace::Quick);
@@ -91,14 +151,28 @@ mod tests {
     #[test]
     fn where_threads_sleep_the_pool_serves_until_that_is_over() {
         let mut paces = Paces::default();
-        paces.on_long(0, None, at(0));
-        paces.on_long(0, Some(true), at(10));
+        paces.on_here(0, write(11, None), at(0));
+        paces.on_here(0, write(11, Some(true)), at(10));
         assert_eq!((paces.of(0, at(1_009)), paces.of(1, at(1_009))), (Pace::Slow, Pace::Quick));
         assert_eq!(paces.of(0, at(1_010)), Pace::Doubted);
-        paces.on_long(0, Some(true), at(1_020));
+        paces.on_here(0, write(11, Some(true)), at(1_020));
         assert_eq!(paces.of(0, at(2_019)), Pace::Slow);
         assert_eq!(paces.of(0, at(2_020)), Pace::Doubted);
         assert_eq!(paces.of(0, at(3_020)), Pace::Quick);
+    }
+
+    #[test]
+    fn a_directory_is_slow_while_the_pool_waits_for_it() {
+        let mut paces = Paces::default();
+        paces.on_here(0, write(251, None), at(0));
+        paces.on_pooled(0);
+        paces.on_pooled(0);
+        assert_eq!(paces.of(0, at(30_000)), Pace::Slow);
+        paces.on_pool(0, write(1, None), at(30_000));
+        assert_eq!(paces.of(0, at(30_000)), Pace::Slow);
+        paces.on_pool(0, write(30_000, None), at(30_001));
+        assert_eq!(paces.of(0, at(31_000)), Pace::Slow);
+        assert_eq!(paces.of(0, at(31_001)), Pace::Doubted);
     }
 
     #[test]

@@ -10,7 +10,7 @@ use super::blocking::Pool;
 use super::files::Files;
 use super::ops::Job;
 use super::order::{Footprint, Manner};
-use super::pace::{LONG, Pace, Paces, times_slept};
+use super::pace::{Pace, Paces, Took, times_slept};
 use super::waiting::{Ready, Waiting};
 use crate::clock::Clock;
 use crate::note::{More, Seldom};
@@ -24,6 +24,8 @@ static SELDOM_SHORTAGE: Seldom = Seldom::new(Duration::from_secs(10));
 pub struct Finished {
     ticket: u64,
     done: IoDone,
+    /// Of one that its slow directory had sent there: which, and how long it took.
+    slow: Option<(u16, Took)>,
 }
 
 /// Carries out the disk operations of one unit.
@@ -71,6 +73,9 @@ impl UnitDisk {
     /// Something ended on the pool: what waited for it goes on.
     pub fn on_finished(&mut self, finished: Finished, done: &mut impl FnMut(IoDone)) {
         self.waiting.ends(finished.ticket);
+        if let Some((dir, took)) = finished.slow {
+            self.paces.on_pool(dir, took, self.clock.mono());
+        }
         done(finished.done);
         while let Some(ready) = self.waiting.next() {
             let print = ready.print.clone();
@@ -114,9 +119,18 @@ impl UnitDisk {
             done(ran);
             return true;
         }
+        let dir = (job.is_quick() && print.manner == Manner::Content).then_some(print.dir);
+        if let Some(dir) = dir {
+            self.paces.on_pooled(dir);
+        }
         self.waiting.begins(ticket, print);
-        let (files, tell) = (Arc::clone(&self.files), Arc::clone(&self.tell));
-        self.pool.run(move || tell(Finished { ticket, done: patiently(&job, &files) }));
+        let (files, tell, clock) = (Arc::clone(&self.files), Arc::clone(&self.tell), self.clock);
+        self.pool.run(move || {
+            let (began, write) = (clock.mono(), job.is_write());
+            let done = patiently(&job, &files);
+            let took = Took { time: clock.mono().since(began), write, slept: None };
+            tell(Finished { ticket, done, slow: dir.map(|dir| (dir, took)) });
+        });
         false
     }
 
@@ -129,10 +143,13 @@ impl UnitDisk {
         }
         let before = if pace == Pace::Doubted { times_slept() } else { None };
         let ran = job.run(&self.files);
-        let ended = self.clock.mono();
-        if print.manner == Manner::Content && ended.since(began) > LONG {
-            let slept = before.map(|before| times_slept() > Some(before));
-            self.paces.on_long(print.dir, slept, ended);
+        if print.manner == Manner::Content {
+            let ended = self.clock.mono();
+            let mut took = Took { time: ended.since(began), write: job.is_write(), slept: None };
+            if took.is_long() {
+                took.slept = before.map(|before| times_slept() > Some(before));
+                self.paces.on_here(print.dir, took, ended);
+            }
         }
         ran
     }

@@ -163,15 +163,11 @@ impl ClassicGroup {
         let leads = self.leader.as_ref() == Some(id);
         match self.stage {
             Stage::Assigning(_) if same => {
-                self.expect_sync(id, self.sync_until(ctx));
                 let joined = self.joined(id, false);
                 ctx.answer(reply, Answer::Joined(Ok(joined)));
             }
             Stage::Stable(_) if same && !leads => {
                 self.hear(id, ctx.now);
-                if !ctx.settings.mutants.has(Mutant::RejoinNeedNotSync) {
-                    self.expect_sync(id, self.sync_until(ctx));
-                }
                 let joined = self.joined(id, false);
                 ctx.answer_committed(reply, Answer::Joined(Ok(joined)));
             }
@@ -210,9 +206,9 @@ impl ClassicGroup {
             self.leader = Some(Arc::clone(&id));
         }
         if let Stage::Assigning(unsynced) | Stage::Stable(unsynced) = &mut self.stage
-            && let Some(until) = unsynced.0.remove(old)
+            && unsynced.members.remove(old)
         {
-            unsynced.0.insert(Arc::clone(&id), until);
+            unsynced.members.insert(Arc::clone(&id));
         }
         let member = Member::joining(reply, join, ctx.now.mono).in_place_of(&was);
         let same = self.says_the_same(&was, &member);
@@ -254,7 +250,6 @@ impl ClassicGroup {
         if let Some(member) = self.members.get_mut(id) {
             member.joining = None;
         }
-        self.expect_sync(id, self.sync_until(ctx));
         let mut joined = self.joined(id, can_skip);
         if !can_skip {
             joined.leader = led.unwrap_or_default();
@@ -282,15 +277,16 @@ impl ClassicGroup {
     pub(super) fn begin_generation(&mut self, ctx: &mut Ctx<'_>) {
         self.protocol = self.members.choose_protocol();
         self.subscribed = self.subscriptions();
-        let ids: Vec<MemberId> = self.members.iter().map(|(id, _)| Arc::clone(id)).collect();
-        self.enter(Stage::Assigning(Unsynced::default()), ctx.now);
-        let until = self.sync_until(ctx);
+        let ids: BTreeSet<MemberId> = self.members.iter().map(|(id, _)| Arc::clone(id)).collect();
+        let patient = ctx.settings.mutants.has(Mutant::NoSyncTimeout);
+        let timeout_ms = if patient { i64::MAX } else { self.members.rebalance_timeout_ms() };
+        let until = ctx.now.mono.plus_ms(timeout_ms);
+        self.enter(Stage::Assigning(Unsynced { until, members: ids.clone() }), ctx.now);
         // The leader comes last, so that it does not overtake the others with what follows.
         let leader = self.leader.clone();
         let followers = ids.iter().filter(|id| Some(*id) != leader.as_ref());
         for id in followers.chain(&leader) {
             let joined = self.joined(id, false);
-            self.expect_sync(id, until);
             let Some(member) = self.members.get_mut(id) else { continue };
             member.new = false;
             member.assignment = Bytes::new();

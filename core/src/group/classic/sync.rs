@@ -33,14 +33,14 @@ impl ClassicGroup {
             Stage::Empty => return Err(ErrorCode::UnknownMemberId),
             Stage::Joining(_) => return Err(ErrorCode::RebalanceInProgress),
             Stage::Assigning(unsynced) => {
-                unsynced.0.remove(id);
+                unsynced.members.remove(id);
                 self.await_leader(reply, id, ctx);
                 if self.leader.as_ref() == Some(id) {
                     self.assign(&sync.assignments, ctx);
                 }
             }
             Stage::Stable(unsynced) => {
-                unsynced.0.remove(id);
+                unsynced.members.remove(id);
                 self.hear(id, ctx.now);
                 let assignment = self.members.get(id).map(|member| member.assignment.clone());
                 let synced = self.synced(assignment.unwrap_or_default());

@@ -27,13 +27,13 @@ impl ClassicGroup {
     }
 
     fn check_stage(&mut self, ctx: &mut Ctx<'_>) {
-        let now = ctx.now;
+        let now = ctx.now.mono;
         match &self.stage {
-            Stage::Joining(joining) if joining.until <= now.mono => self.on_join_timeout(ctx),
+            Stage::Joining(joining) if joining.until <= now => self.on_join_timeout(ctx),
             Stage::Assigning(unsynced) | Stage::Stable(unsynced)
-                if unsynced.due().is_some_and(|due| due <= now.mono) =>
+                if unsynced.until <= now && !unsynced.members.is_empty() =>
             {
-                let late = unsynced.late(now);
+                let late: Vec<_> = unsynced.members.iter().cloned().collect();
                 self.expel(&late, "did not sync in time", ctx);
             }
             // The limit was changed while the coordinator was down.
@@ -78,10 +78,12 @@ impl ClassicGroup {
     pub(super) fn next_due(&self) -> Deadline {
         let stage = match &self.stage {
             Stage::Joining(joining) => Some((joining.until, "members join")),
-            Stage::Assigning(unsynced) | Stage::Stable(unsynced) => {
-                unsynced.due().map(|due| (due, "members sync"))
+            Stage::Assigning(unsynced) | Stage::Stable(unsynced)
+                if !unsynced.members.is_empty() =>
+            {
+                Some((unsynced.until, "members sync"))
             }
-            Stage::Empty => None,
+            Stage::Empty | Stage::Assigning(_) | Stage::Stable(_) => None,
         };
         let sessions = self.members.iter().filter(|(_, member)| can_expire(member));
         let session = sessions.map(|(_, member)| member.expires).min();

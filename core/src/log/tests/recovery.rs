@@ -205,6 +205,77 @@ fn an_epoch_is_written_down_though_the_folder_does_not_say_whose_it_is() {
     assert!(world.bytes_of(LEADER_EPOCHS).ends_with(b"7 60\n"));
 }
 
+/// The last batch of a segment says, under a right checksum, that it goes on far into later ones.
+fn overreaching(durable: bool) -> (World, Result<(), String>) {
+    let mut world = filled();
+    if durable {
+        world.flush();
+        world.take_checkpoint();
+    }
+    // Without its epochs the whole log is read.
+    world.disk.files.remove(&FilePath::new(0, format!("t-0/{LEADER_EPOCHS}")));
+    let content = world.bytes_of(&FileKind::Log.name(Offset(0)));
+    let mut at = 0;
+    while let Some(next) = BatchHeader::parse(&content[at..]).ok().map(|h| at + h.total_len()) {
+        if next == content.len() {
+            break;
+        }
+        at = next;
+    }
+    let batch = &mut content[at..];
+    batch[23..27].copy_from_slice(&1_000_i32.to_be_bytes());
+    let crc = crc32c::crc32c(&batch[21..]);
+    batch[17..21].copy_from_slice(&crc.to_be_bytes());
+    world.disk.kill();
+    let opened = world.open();
+    (world, opened)
+}
+
+#[test]
+fn an_end_that_jumps_takes_no_durable_records_away() {
+    let (world, opened) = overreaching(false);
+    opened.expect("nothing of it was durable");
+    assert!(world.log.end() > Offset(1_000), "{}", world.log.end());
+    let (mut world, opened) = overreaching(true);
+    let why = opened.expect_err("the segment behind was on the disk");
+    assert!(why.contains("lies in what comes before it"), "{why}");
+    assert!(why.contains("nothing was changed"), "{why}");
+    let segments = world.disk.files.keys().filter(|path| path.path.ends_with(".log")).count();
+    assert!(segments > 1, "{segments} segments");
+    assert!(!world.bytes_of(&FileKind::Log.name(Offset(0))).is_empty());
+}
+
+/// Batches from far behind follow the first ones, and damage follows them: where compaction may
+/// leave gaps each of them could belong there.
+fn torn_after_strangers(durable: bool) -> (World, Result<(), String>) {
+    let mut world = World::new(LogSettings { gaps: true, ..settings() });
+    for n in 0..9 {
+        world.append(n, None, 1);
+    }
+    if durable {
+        world.flush();
+        world.take_checkpoint();
+    }
+    let content = world.bytes_of(&FileKind::Log.name(Offset(0)));
+    let len = content.len() / 9;
+    content[3 * len..3 * len + 8].copy_from_slice(&5_000_i64.to_be_bytes());
+    content[4 * len..4 * len + 8].copy_from_slice(&5_001_i64.to_be_bytes());
+    content[5 * len + 30..].fill(0xee);
+    world.disk.kill();
+    let opened = world.open();
+    (world, opened)
+}
+
+#[test]
+fn no_gap_takes_what_is_known_to_have_been_there() {
+    let (world, opened) = torn_after_strangers(false);
+    opened.expect("nothing of it was durable");
+    assert!(world.log.end() >= Offset(3), "{}", world.log.end());
+    let (_, opened) = torn_after_strangers(true);
+    let why = opened.expect_err("records up to 9 were on the disk");
+    assert!(why.contains("damaged at offset 3") && why.contains("nothing was changed"), "{why}");
+}
+
 /// The last batch lies where an earlier one should. (All are of one length.)
 fn misplaced(durable: bool, gaps: bool) -> (World, Result<(), String>) {
     let mut world = World::new(LogSettings { gaps, ..settings() });

@@ -105,7 +105,7 @@ impl Writer {
     /// The parts of a whole frame ([`Self::frame`]), in order, or [`EncodeError::TooLong`] if its
     /// length cannot be said.
     pub fn finish_frame(mut self) -> Result<Vec<Part>, EncodeError> {
-        let len = self.len() - LEN_PREFIX;
+        let len = self.len().checked_sub(LEN_PREFIX).expect("begun by Writer::frame");
         let said = i32::try_from(len).map_err(|_| EncodeError::TooLong(len))?;
         self.copied[..LEN_PREFIX].copy_from_slice(&said.to_be_bytes());
         Ok(self.finish())
