@@ -110,10 +110,12 @@ fn a_topic_created_anew_under_its_name_is_another_one() {
         let topic = filled(&cluster, 1).await;
         let at = TopicPartition::new(Arc::clone(&topic), 0);
         let group = cluster.name("anew");
+        // Its own looks at the topic must not make it anew.
         let mut consumer = cluster.consumer(&[
             ("group.id", &group),
             ("auto.offset.reset", "earliest"),
             ("enable.auto.commit", "false"),
+            ("allow.auto.create.topics", "false"),
         ]);
         consumer.subscribe([Arc::clone(&topic)]).expect("a group");
         read_on(&mut consumer, 10).await;
