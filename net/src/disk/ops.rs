@@ -71,10 +71,6 @@ impl Job {
         Footprint { manner, dir, paths: [path, None] }
     }
 
-    pub(super) fn is_write(&self) -> bool {
-        matches!(self.op, DiskOp::Write { .. })
-    }
-
     /// Whether the operation ends in the page cache: it may be done where it was emitted. What the
     /// search for damage reads has not been read for long.
     pub(super) fn is_quick(&self) -> bool {

@@ -13,11 +13,9 @@ use std::time::Duration;
 use dohle_core::time::Instant;
 use nix::sys::resource::{UsageWho, getrusage};
 
-/// A write that takes longer may have waited for a device that is in trouble. One that is just kept
-/// busy (a gigabyte a second) lets writers wait for some milliseconds now and then; the way through
-/// the pool costs all of them more than that.
-const LONG_WRITE: Duration = Duration::from_millis(10);
-/// Anything else waits only for what is not in memory, and what follows will not be either.
+/// What takes longer may have waited for the device. (Writes of up to ten milliseconds would cost
+/// less here than on their way through the pool. But there they wait behind the syncs that are to
+/// bound what is not synced; nothing else holds writers back that are faster than the device.)
 const LONG: Duration = Duration::from_millis(2);
 /// So long no thread is kept from its core.
 const CERTAIN: Duration = Duration::from_millis(250);
@@ -51,7 +49,6 @@ struct Held {
 #[derive(Copy, Clone, Debug)]
 pub(super) struct Took {
     pub(super) time: Duration,
-    pub(super) write: bool,
     /// Whether its thread slept meanwhile, where that was asked.
     pub(super) slept: Option<bool>,
 }
@@ -59,7 +56,7 @@ pub(super) struct Took {
 impl Took {
     /// Whether it may have waited for the device.
     pub(super) fn is_long(&self) -> bool {
-        self.time > if self.write { LONG_WRITE } else { LONG }
+        self.time > LONG
     }
 }
 
@@ -123,26 +120,19 @@ mod tests {
         Instant(ms * 1_000_000)
     }
 
-    fn write(ms: u64, slept: Option<bool>) -> Took {
-        Took { time: Duration::from_millis(ms), write: true, slept }
-    }
-
-    #[test]
-    fn a_write_may_take_longer_than_a_read() {
-        assert!(!write(10, None).is_long() && write(11, None).is_long());
-        let read = |ms| Took { write: false, ..write(ms, None) };
-        assert!(!read(2).is_long() && read(3).is_long());
+    fn took(ms: u64, slept: Option<bool>) -> Took {
+        Took { time: Duration::from_millis(ms), slept }
     }
 
     #[test]
     fn a_thread_that_only_lost_its_core_makes_no_directory_slow() {
         let mut paces = Paces::default();
-        paces.on_here(0, write(10, None), at(0));
+        paces.on_here(0, took(2, None), at(0));
         assert_eq!(paces.of(0, at(0)), Pace::Quick);
         for ms in [0, 500, 1_400] {
             let asked = paces.of(0, at(ms)) == Pace::Doubted;
             assert_eq!(asked, ms > 0);
-            paces.on_here(0, write(11, asked.then_some(false)), at(ms));
+            paces.on_here(0, took(11, asked.then_some(false)), at(ms));
         }
         assert_eq!(paces.of(0, at(2_399)), Pace::Doubted);
         assert_eq!(paces.of(0, at(2_400)), Pace::Quick);
@@ -151,11 +141,11 @@ mod tests {
     #[test]
     fn where_threads_sleep_the_pool_serves_until_that_is_over() {
         let mut paces = Paces::default();
-        paces.on_here(0, write(11, None), at(0));
-        paces.on_here(0, write(11, Some(true)), at(10));
+        paces.on_here(0, took(11, None), at(0));
+        paces.on_here(0, took(11, Some(true)), at(10));
         assert_eq!((paces.of(0, at(1_009)), paces.of(1, at(1_009))), (Pace::Slow, Pace::Quick));
         assert_eq!(paces.of(0, at(1_010)), Pace::Doubted);
-        paces.on_here(0, write(11, Some(true)), at(1_020));
+        paces.on_here(0, took(11, Some(true)), at(1_020));
         assert_eq!(paces.of(0, at(2_019)), Pace::Slow);
         assert_eq!(paces.of(0, at(2_020)), Pace::Doubted);
         assert_eq!(paces.of(0, at(3_020)), Pace::Quick);
@@ -164,13 +154,13 @@ mod tests {
     #[test]
     fn a_directory_is_slow_while_the_pool_waits_for_it() {
         let mut paces = Paces::default();
-        paces.on_here(0, write(251, None), at(0));
+        paces.on_here(0, took(251, None), at(0));
         paces.on_pooled(0);
         paces.on_pooled(0);
         assert_eq!(paces.of(0, at(30_000)), Pace::Slow);
-        paces.on_pool(0, write(1, None), at(30_000));
+        paces.on_pool(0, took(1, None), at(30_000));
         assert_eq!(paces.of(0, at(30_000)), Pace::Slow);
-        paces.on_pool(0, write(30_000, None), at(30_001));
+        paces.on_pool(0, took(30_000, None), at(30_001));
         assert_eq!(paces.of(0, at(31_000)), Pace::Slow);
         assert_eq!(paces.of(0, at(31_001)), Pace::Doubted);
     }

@@ -126,9 +126,9 @@ impl UnitDisk {
         self.waiting.begins(ticket, print);
         let (files, tell, clock) = (Arc::clone(&self.files), Arc::clone(&self.tell), self.clock);
         self.pool.run(move || {
-            let (began, write) = (clock.mono(), job.is_write());
+            let began = clock.mono();
             let done = patiently(&job, &files);
-            let took = Took { time: clock.mono().since(began), write, slept: None };
+            let took = Took { time: clock.mono().since(began), slept: None };
             tell(Finished { ticket, done, slow: dir.map(|dir| (dir, took)) });
         });
         false
@@ -145,7 +145,7 @@ impl UnitDisk {
         let ran = job.run(&self.files);
         if print.manner == Manner::Content {
             let ended = self.clock.mono();
-            let mut took = Took { time: ended.since(began), write: job.is_write(), slept: None };
+            let mut took = Took { time: ended.since(began), slept: None };
             if took.is_long() {
                 took.slept = before.map(|before| times_slept() > Some(before));
                 self.paces.on_here(print.dir, took, ended);
