@@ -123,8 +123,7 @@ impl Recovery {
 
     /// A gap is worth a second look, a few times: where it comes often, it is what compaction left.
     fn is_doubtful(&self, at: usize, header: &BatchHeader, position: u64) -> bool {
-        let no_gaps = !self.plan.settings.gaps || self.spans_promise(at, header);
-        let looks = self.gaps_doubted < GAPS_DOUBTED_MAX || no_gaps;
+        let looks = self.gaps_doubted < GAPS_DOUBTED_MAX || !self.plan.settings.gaps;
         self.is_gap(at, header) && looks && self.doubted != Some((at, position))
     }
 
@@ -132,16 +131,7 @@ impl Recovery {
     /// belong.
     fn leaves_out(&self, at: usize, header: &BatchHeader) -> bool {
         let settings = &self.plan.settings;
-        let no_gaps = !settings.gaps || self.spans_promise(at, header);
-        self.is_gap(at, header) && no_gaps && !settings.mutants.has(Mutant::GapBelieved)
-    }
-
-    /// What is known to have been on the disk ends where a batch did, or a segment: not amid
-    /// records that compaction took out.
-    fn spans_promise(&self, at: usize, header: &BatchHeader) -> bool {
-        let begins = self.end.max(self.segments[at].base);
-        let promised = self.plan.recovery_point.max(self.plan.durable);
-        begins < promised && promised < header.base_offset
+        self.is_gap(at, header) && !settings.gaps && !settings.mutants.has(Mutant::GapBelieved)
     }
 
     /// The batch before the one at `position`, which is read for the second time, came after a gap.

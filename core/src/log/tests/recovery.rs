@@ -245,37 +245,6 @@ fn an_end_that_jumps_takes_no_durable_records_away() {
     assert!(!world.bytes_of(&FileKind::Log.name(Offset(0))).is_empty());
 }
 
-/// Batches from far behind follow the first ones, and damage follows them: where compaction may
-/// leave gaps each of them could belong there.
-fn torn_after_strangers(durable: bool) -> (World, Result<(), String>) {
-    let mut world = World::new(LogSettings { gaps: true, ..settings() });
-    for n in 0..9 {
-        world.append(n, None, 1);
-    }
-    if durable {
-        world.flush();
-        world.take_checkpoint();
-    }
-    let content = world.bytes_of(&FileKind::Log.name(Offset(0)));
-    let len = content.len() / 9;
-    content[3 * len..3 * len + 8].copy_from_slice(&5_000_i64.to_be_bytes());
-    content[4 * len..4 * len + 8].copy_from_slice(&5_001_i64.to_be_bytes());
-    content[5 * len + 30..].fill(0xee);
-    world.disk.kill();
-    let opened = world.open();
-    (world, opened)
-}
-
-#[test]
-fn no_gap_takes_what_is_known_to_have_been_there() {
-    let (world, opened) = torn_after_strangers(false);
-    opened.expect("nothing of it was durable");
-    assert!(world.log.end() >= Offset(3), "{}", world.log.end());
-    let (_, opened) = torn_after_strangers(true);
-    let why = opened.expect_err("records up to 9 were on the disk");
-    assert!(why.contains("damaged at offset 3") && why.contains("nothing was changed"), "{why}");
-}
-
 /// The last batch lies where an earlier one should. (All are of one length.)
 fn misplaced(durable: bool, gaps: bool) -> (World, Result<(), String>) {
     let mut world = World::new(LogSettings { gaps, ..settings() });
