@@ -13,6 +13,8 @@ use std::time::Duration;
 use dohle_core::time::Instant;
 use nix::sys::resource::{UsageWho, getrusage};
 
+use crate::clock::Clock;
+
 /// What takes longer may have waited for the device. (Writes of up to ten milliseconds would cost
 /// less here than on their way through the pool. But there they wait behind the syncs that are to
 /// bound what is not synced; nothing else holds writers back that are faster than the device.)
@@ -54,9 +56,19 @@ pub(super) struct Took {
 }
 
 impl Took {
-    /// Whether it may have waited for the device.
-    pub(super) fn is_long(&self) -> bool {
-        self.time > LONG
+    /// Runs it. Whether the thread slept is asked where that may count.
+    pub(super) fn of<R>(clock: &Clock, ask: bool, run: impl FnOnce() -> R) -> (R, Self) {
+        let before = if ask { times_slept() } else { None };
+        let began = clock.mono();
+        let ran = run();
+        let time = clock.mono().since(began);
+        let slept = before.filter(|_| time > LONG).map(|before| times_slept() > Some(before));
+        (ran, Self { time, slept })
+    }
+
+    /// Whether it waited for the device.
+    fn is_slow(&self) -> bool {
+        self.time > CERTAIN || self.time > LONG && self.slept == Some(true)
     }
 }
 
@@ -76,9 +88,8 @@ impl Paces {
 
     /// An operation was carried out at once.
     pub(super) fn on_here(&mut self, dir: u16, took: Took, now: Instant) {
-        if took.is_long() {
-            let slow = took.slept == Some(true) || took.time > CERTAIN;
-            self.set(dir, if slow { Pace::Slow } else { Pace::Doubted }, now);
+        if took.time > LONG {
+            self.set(dir, if took.is_slow() { Pace::Slow } else { Pace::Doubted }, now);
         }
     }
 
@@ -89,12 +100,12 @@ impl Paces {
         }
     }
 
-    /// The pool has carried it out. Threads of the pool are free to sleep: it counts for how long.
+    /// The pool has carried it out.
     pub(super) fn on_pool(&mut self, dir: u16, took: Took, now: Instant) {
         if let Some(held) = self.0.get_mut(&dir) {
             held.pooled = held.pooled.saturating_sub(1);
         }
-        if took.is_long() {
+        if took.is_slow() {
             self.set(dir, Pace::Slow, now);
         }
     }
@@ -108,7 +119,7 @@ impl Paces {
 }
 
 /// How often this thread has slept until something came about. Losing the core does not count.
-pub(super) fn times_slept() -> Option<c_long> {
+fn times_slept() -> Option<c_long> {
     getrusage(UsageWho::RUSAGE_THREAD).ok().map(|usage| usage.voluntary_context_switches())
 }
 
@@ -160,9 +171,18 @@ mod tests {
         assert_eq!(paces.of(0, at(30_000)), Pace::Slow);
         paces.on_pool(0, took(1, None), at(30_000));
         assert_eq!(paces.of(0, at(30_000)), Pace::Slow);
-        paces.on_pool(0, took(30_000, None), at(30_001));
+        paces.on_pool(0, took(11, Some(true)), at(30_001));
         assert_eq!(paces.of(0, at(31_000)), Pace::Slow);
         assert_eq!(paces.of(0, at(31_001)), Pace::Doubted);
+    }
+
+    #[test]
+    fn a_thread_of_the_pool_may_lose_its_core_too() {
+        let mut paces = Paces::default();
+        paces.on_here(0, took(251, None), at(0));
+        paces.on_pooled(0);
+        paces.on_pool(0, took(11, Some(false)), at(900));
+        assert_eq!(paces.of(0, at(1_000)), Pace::Doubted);
     }
 
     #[test]

@@ -10,7 +10,7 @@ use super::blocking::Pool;
 use super::files::Files;
 use super::ops::Job;
 use super::order::{Footprint, Manner};
-use super::pace::{Pace, Paces, Took, times_slept};
+use super::pace::{Pace, Paces, Took};
 use super::waiting::{Ready, Waiting};
 use crate::clock::Clock;
 use crate::note::{More, Seldom};
@@ -126,9 +126,7 @@ impl UnitDisk {
         self.waiting.begins(ticket, print);
         let (files, tell, clock) = (Arc::clone(&self.files), Arc::clone(&self.tell), self.clock);
         self.pool.run(move || {
-            let began = clock.mono();
-            let done = patiently(&job, &files);
-            let took = Took { time: clock.mono().since(began), slept: None };
+            let (done, took) = Took::of(&clock, dir.is_some(), || patiently(&job, &files));
             tell(Finished { ticket, done, slow: dir.map(|dir| (dir, took)) });
         });
         false
@@ -136,20 +134,14 @@ impl UnitDisk {
 
     /// Carries a quick operation out, unless its directory is slow or there is no descriptor.
     fn run_here(&mut self, job: &Job, print: &Footprint) -> Option<IoDone> {
-        let began = self.clock.mono();
-        let pace = self.paces.of(print.dir, began);
+        let pace = self.paces.of(print.dir, self.clock.mono());
         if pace == Pace::Slow {
             return None;
         }
-        let before = if pace == Pace::Doubted { times_slept() } else { None };
-        let ran = job.run(&self.files);
+        let doubted = pace == Pace::Doubted;
+        let (ran, took) = Took::of(&self.clock, doubted, || job.run(&self.files));
         if print.manner == Manner::Content {
-            let ended = self.clock.mono();
-            let mut took = Took { time: ended.since(began), slept: None };
-            if took.is_long() {
-                took.slept = before.map(|before| times_slept() > Some(before));
-                self.paces.on_here(print.dir, took, ended);
-            }
+            self.paces.on_here(print.dir, took, self.clock.mono());
         }
         ran
     }

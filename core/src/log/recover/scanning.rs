@@ -323,7 +323,8 @@ impl Recovery {
             return Err(format!(
                 "damaged at offset {} (segment {}, position {position}): {why}. This is not the \
                  torn end of a crash; nothing was changed",
-                self.end, self.segments[at].base
+                self.end.min(kept),
+                self.segments[at].base
             ));
         }
         self.add_note(format!("{}: log ends at offset {}: {why}", self.plan.folder.path, self.end));
