@@ -186,6 +186,24 @@ fn what_a_reader_still_held_of_the_lost_is_no_anomaly() {
 }
 
 #[test]
+fn what_was_lost_may_be_written_again_at_its_place() {
+    let skip = Anomaly::PollSkip { process: 3, key: key(), from: 0, to: 2, skipped: 1 };
+    History::new()
+        .wrote(10, 0)
+        .send(1, 11)
+        .read(1, &[(0, 10), (1, 11)])
+        .read(2, &[(0, 10)])
+        .read(3, &[(0, 10)])
+        .did(0, Action::Forgotten { key: key(), from: 1 })
+        .wrote(12, 2)
+        .read(2, &[(1, 11), (2, 12)])
+        .sent(11, End::Acknowledged(1))
+        .read(3, &[(2, 12)])
+        .read(4, &[(0, 10), (1, 11), (2, 12)])
+        .finds(&[skip]);
+}
+
+#[test]
 fn deleted_records_need_not_be_read() {
     History::new()
         .wrote(10, 0)
