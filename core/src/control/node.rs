@@ -202,11 +202,10 @@ impl Node {
     }
 
     /// A shard found a directory full. All of them stop writing to it, and when they have, what is
-    /// reserved for small files is given up.
+    /// reserved for small files is given up, if that lies there: earlier, records would take it.
     fn on_dir_full(&mut self, dir: u16, why: &str, fx: &mut Fx<Effect>) {
-        let shards = self.full_dirs.entry(dir).or_insert(0);
-        *shards += 1;
-        if *shards == self.settings.shards {
+        *self.full_dirs.entry(dir).or_insert(0) += 1;
+        if dir == self.metadata_dir && self.nobody_writes() {
             self.reserve.release(fx);
         }
         if self.full_dirs[&dir] > 1 {
@@ -221,18 +220,35 @@ impl Node {
         self.to_shards(&ToShard::DirFull { dir, why: why.to_owned() }, fx);
     }
 
+    /// Whether shards write nothing more into the directory of the metadata.
+    fn nobody_writes(&self) -> bool {
+        let full = self.full_dirs.get(&self.metadata_dir).copied().unwrap_or(0);
+        full == self.settings.shards || self.stage != Stage::Running
+    }
+
+    /// The node itself finds no space for the metadata: it needs what is reserved, as soon as shards
+    /// do not take it.
+    pub(super) fn want_reserve(&mut self, why: &str, fx: &mut Fx<Effect>) {
+        if self.nobody_writes() {
+            return self.reserve.release(fx);
+        }
+        let (dir, why) = (self.metadata_dir, why.to_owned());
+        self.to_shards(&ToShard::DirFull { dir, why }, fx);
+    }
+
+    /// A shard found space again. What there is of it goes to the reserve first.
     fn on_dir_space(&mut self, dir: u16, fx: &mut Fx<Effect>) {
         let Some(shards) = self.full_dirs.get_mut(&dir) else { return };
         *shards -= 1;
-        if *shards > 0 {
+        if dir == self.metadata_dir {
+            self.reserve.keep(fx);
+        }
+        if self.full_dirs[&dir] > 0 {
             return;
         }
         self.full_dirs.remove(&dir);
         let path = self.path(dir);
         note(Level::Info, format!("there is space under {path} again: producers are served"), fx);
-        if self.full_dirs.is_empty() {
-            self.reserve.keep(fx);
-        }
     }
 
     fn on_admin(
@@ -393,7 +409,9 @@ impl Node {
             }
             IoError::NoSpace(_) => {
                 warn(format!("{path}/{file} cannot be written: {error}"), fx);
-                self.reserve.release(fx);
+                if dir == self.metadata_dir {
+                    self.want_reserve(&error.to_string(), fx);
+                }
                 Ok(())
             }
         }

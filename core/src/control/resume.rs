@@ -32,7 +32,7 @@ impl Node {
             ));
         }
         self.retry_metadata = Some(now.mono.plus_ms(RETRY_INTERVAL_MS));
-        self.reserve.release(fx);
+        self.want_reserve(&error.to_string(), fx);
         if !std::mem::replace(&mut self.frozen, true) {
             let text = format!(
                 "the metadata log in {path}/{FOLDER} cannot be written: {error}; topics and \

@@ -351,10 +351,28 @@ fn what_is_reserved_is_given_up_when_every_shard_knows_that_the_disk_is_full() {
     }
     assert_eq!(reserved(&world), None);
     assert!(world.notes.iter().any(|note| note.contains("is full")));
+    world.input(Input::Mail(ToControl::DirSpace { dir: 0 }));
+    assert_eq!(reserved(&world), Some(1 << 20), "before the others take what there is");
+    world.input(Input::Mail(full));
+    assert_eq!(reserved(&world), None);
     for _ in 0..SHARDS {
         world.input(Input::Mail(ToControl::DirSpace { dir: 0 }));
     }
     assert_eq!(reserved(&world), Some(1 << 20));
+}
+
+/// They would take it, and the next start would find none.
+#[test]
+fn what_is_reserved_is_not_given_up_while_shards_write() {
+    let mut world = World::started(&[]);
+    world.full = true;
+    assert!(world.create("t").unwrap().is_err());
+    assert!(world.notes.iter().any(|note| note.contains("no space")), "{:?}", world.notes);
+    assert_eq!(world.reserved(), Some(1 << 20));
+    for _ in 0..SHARDS {
+        world.input(Input::Mail(ToControl::DirFull { dir: 0, why: "no space left".into() }));
+    }
+    assert_eq!(world.reserved(), None);
 }
 
 #[test]
