@@ -289,6 +289,12 @@ impl WholeRead {
         Self { file, position, len, got: BytesMut::new() }
     }
 
+    /// What it reads.
+    #[must_use]
+    pub fn file(&self) -> FileId {
+        self.file
+    }
+
     /// Asks for what is missing.
     #[must_use]
     pub fn op(&self, id: IoId) -> DiskOp {

@@ -144,13 +144,15 @@ pub enum Mutant {
     SealedAtOnce,
     /// Records are written before the folder says whose they are (breaks C5).
     RecordsBeforeOwner,
+    /// Bytes count as synced once their sync is asked for (breaks L11).
+    SyncedWhenAsked,
     /// Recovery cuts later segments off, whatever is known to be in them (breaks L7).
     LaterSegmentsCut,
 }
 
 impl Mutant {
     /// Every planted bug there is.
-    pub const ALL: [Self; 63] = [
+    pub const ALL: [Self; 64] = [
         Self::NoTornTailCheck,
         Self::NoSequenceCheck,
         Self::AckBeforeCompletion,
@@ -213,6 +215,7 @@ impl Mutant {
         Self::RollBeforeStart,
         Self::SealedAtOnce,
         Self::RecordsBeforeOwner,
+        Self::SyncedWhenAsked,
         Self::LaterSegmentsCut,
     ];
 
@@ -288,6 +291,7 @@ impl Mutant {
             Self::RollBeforeStart => "roll-before-start",
             Self::SealedAtOnce => "sealed-at-once",
             Self::RecordsBeforeOwner => "records-before-owner",
+            Self::SyncedWhenAsked => "synced-when-asked",
             Self::LaterSegmentsCut => "later-segments-cut",
         }
     }

@@ -112,26 +112,27 @@ impl Swarm {
     /// A run with a single node.
     pub fn single(choices: &mut Choices) -> Self {
         let fsync = chance(choices, "fsync", 40);
+        // Producers are faster than the disk. (Where each answer waits for a sync, no run would
+        // come to its end.)
+        let outrun = !fsync && chance(choices, "outrun", 30);
         let topics = choices.range(Stream::Swarm, "topics", 1, 3);
         let mut swarm = Self {
             shards: choices.range(Stream::Swarm, "shards", 1, 4) as u16,
             fsync,
-            properties: properties(choices, fsync),
+            properties: properties(choices, fsync, outrun),
             topics: (0..topics).map(|index| topic(choices, index)).collect(),
             clients: clients(choices),
             groups: None,
             faults: faults(choices),
             skewed_clocks: chance(choices, "skewed-clocks", 50),
             net: net(choices),
-            disk: DiskSpeed {
-                inline: chance(choices, "disk-inline", 30),
-                cached: choices.pick(Stream::Swarm, "disk-cached", &[2 * US, 20 * US, 200 * US]),
-                medium: choices.pick(Stream::Swarm, "disk-medium", &[100 * US, MS, 8 * MS]),
-                stalls: 0,
-            },
+            disk: disk(choices, outrun),
             mail_delay: choices.pick(Stream::Swarm, "mail-delay", &[0, US, 20 * US, MS]),
             length: choices.range(Stream::Swarm, "length", 60, 75) * SEC,
         };
+        if outrun {
+            swarm.length += 20 * SEC;
+        }
         swarm.add_groups(choices);
         swarm.add_dirs(choices);
         swarm
@@ -216,7 +217,7 @@ fn pair(key: &str, value: impl ToString) -> (String, String) {
     (key.to_owned(), value.to_string())
 }
 
-fn properties(choices: &mut Choices, fsync: bool) -> BTreeMap<String, String> {
+fn properties(choices: &mut Choices, fsync: bool, outrun: bool) -> BTreeMap<String, String> {
     let mut properties = BTreeMap::from([
         pair("listeners", "PLAINTEXT://node0:9092"),
         pair("auto.create.topics.enable", false),
@@ -230,7 +231,10 @@ fn properties(choices: &mut Choices, fsync: bool) -> BTreeMap<String, String> {
         let ms = choices.pick(Stream::Swarm, "flush-ms", &[50, 1000, 10_000]);
         properties.extend([pair("log.flush.interval.ms", ms)]);
     }
-    if chance(choices, "few-unflushed", 60) {
+    if outrun {
+        let bytes = choices.pick(Stream::Swarm, "unflushed", &[500, 2000]);
+        properties.extend([pair("dohle.unflushed.bytes", bytes)]);
+    } else if chance(choices, "few-unflushed", 60) {
         let bytes = choices.pick(Stream::Swarm, "unflushed", &[1000, 10_000, 100_000]);
         properties.extend([pair("dohle.unflushed.bytes", bytes)]);
     }
@@ -239,6 +243,20 @@ fn properties(choices: &mut Choices, fsync: bool) -> BTreeMap<String, String> {
         properties.extend([pair("log.flush.offset.checkpoint.interval.ms", ms)]);
     }
     properties
+}
+
+fn disk(choices: &mut Choices, outrun: bool) -> DiskSpeed {
+    let medium = choices.pick(Stream::Swarm, "disk-medium", &[100 * US, MS, 8 * MS]);
+    DiskSpeed {
+        inline: chance(choices, "disk-inline", 30),
+        cached: choices.pick(Stream::Swarm, "disk-cached", &[2 * US, 20 * US, 200 * US]),
+        medium,
+        sync: match outrun {
+            true => choices.pick(Stream::Swarm, "disk-sync", &[40 * MS, 150 * MS]),
+            false => medium,
+        },
+        stalls: 0,
+    }
 }
 
 fn topic(choices: &mut Choices, index: u64) -> TopicShape {

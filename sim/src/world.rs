@@ -97,6 +97,9 @@ const LIFECYCLE_LIMIT: u64 = 60 * SEC;
 /// How often the oracles look at what nodes believe.
 const LOOK_EVERY: u64 = SEC;
 
+/// What is not on the disks is added up at one of so many events.
+const UNSYNCED_EVERY: u64 = 64;
+
 impl World {
     /// A world without inhabitants.
     #[must_use]
@@ -251,7 +254,11 @@ impl World {
         {
             return self.strike(node, fault);
         }
+        let written = current && matches!(event, NodeEvent::Disk(..));
         self.nodes[node].on(&mut self.kernel, life, event);
+        if written && self.kernel.event.is_multiple_of(UNSYNCED_EVERY) {
+            self.oracles.unsynced(&self.nodes[node])?;
+        }
         self.settle(node)
     }
 

@@ -106,6 +106,7 @@ found! {
     records_behind_the_copy: WritesDuringSwap,
     a_folder_in_the_way_of_a_stray: StrayNamedTwice,
     a_cleaning_that_is_marked_too_soon: SwapMarkFirst,
+    bytes_that_count_as_synced_when_that_is_asked_for: SyncedWhenAsked,
 }
 
 mod from_outside {

@@ -31,7 +31,8 @@ use crate::time::Now;
 /// Bytes read at a time; a larger batch comes whole.
 pub const PIECE_BYTES: u32 = 256 << 10;
 
-/// A sync is asked for when so many bytes were written without one.
+/// A sync is asked for when so many bytes were written without one, and nothing is copied while
+/// twice as many wait for one.
 const UNSYNCED_BYTES: u64 = 16 << 20;
 
 /// See the module.
@@ -47,7 +48,6 @@ pub struct Future {
     piece: Option<Piece>,
     /// The current log has no whole batch below that is not copied.
     reached: Offset,
-    unsynced: u64,
 }
 
 #[derive(Clone, Debug)]
@@ -70,6 +70,17 @@ struct Piece {
     upto: Offset,
     looking: Option<LocatePlan>,
     reading: Option<WholeRead>,
+}
+
+impl Piece {
+    /// Whether the current log still has the file that it is in: that log may have been opened anew
+    /// meanwhile, or its first segments removed. Then the piece is read once more, if it is there.
+    fn is_still_there(&self, source: Option<&Log>) -> bool {
+        let looking = self.looking.as_ref().map(|plan| plan.file);
+        let file = looking.or(self.reading.as_ref().map(WholeRead::file));
+        let has = |log: &Log, file| log.segments().iter().any(|segment| segment.file == file);
+        file.is_none_or(|file| source.is_some_and(|log| has(log, file)))
+    }
 }
 
 /// What became of an operation.
@@ -114,7 +125,6 @@ impl Future {
             state,
             piece: None,
             reached: Offset(0),
-            unsynced: 0,
         }
     }
 
@@ -212,6 +222,9 @@ impl Future {
         fx: &mut Fx<E>,
     ) -> Copied {
         let piece = self.piece.take();
+        if piece.as_ref().is_some_and(|piece| !piece.is_still_there(source)) {
+            return Copied::Working;
+        }
         match (&self.state, result) {
             (State::Owner, Ok(IoOk::Content(text))) => self.on_owner(text.as_deref(), fx),
             (State::Owner, Err(error)) => Copied::DirFailed(error.to_string()),
@@ -304,6 +317,7 @@ impl Future {
                 Next::Busy
             }
             State::Filling(log) if log.written() < log.end() => Next::Busy,
+            State::Filling(log) if log.unsynced().bytes >= 2 * UNSYNCED_BYTES => Next::Busy,
             State::Filling(log) if log.end().max(self.reached) >= source.durable() => {
                 Next::CaughtUp
             }
@@ -375,13 +389,11 @@ impl Future {
             if let Err(why) = log.append_as_follower(now, &batch, any, files, fx) {
                 return Copied::Failed(why.to_string());
             }
-            self.unsynced += batch.bytes.len() as u64;
         }
         if log.end() == before {
             return Copied::Failed(format!("no batch at offset {before}"));
         }
-        if self.unsynced > UNSYNCED_BYTES {
-            self.unsynced = 0;
+        if log.unsynced().bytes > UNSYNCED_BYTES {
             log.flush_all(fx);
         }
         Copied::Working

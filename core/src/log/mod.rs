@@ -83,6 +83,15 @@ pub struct LogAppend {
     pub next: Offset,
 }
 
+/// What a loss of power could take from a log.
+#[derive(Copy, Clone, Debug, Default, PartialEq, Eq)]
+pub struct Unsynced {
+    /// Bytes appended that no completed sync covers.
+    pub bytes: u64,
+    /// A sync is under way.
+    pub syncing: bool,
+}
+
 /// What the end of a disk operation changed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum LogProgress {
@@ -150,6 +159,16 @@ impl Log {
     #[must_use]
     pub fn durable(&self) -> Offset {
         self.durable
+    }
+
+    /// Bytes that are not known to be on the disk, and whether a sync of some is under way.
+    #[must_use]
+    pub fn unsynced(&self) -> Unsynced {
+        let late = &self.segments[self.holding(self.durable)..];
+        Unsynced {
+            bytes: late.iter().map(|segment| segment.unsynced).sum(),
+            syncing: late.iter().any(|segment| segment.syncing.is_some()),
+        }
     }
 
     /// Recovery need not look below this offset (L10: never past what is durable, side files of
@@ -437,7 +456,7 @@ impl Log {
             let id = self.store.id(What::Flush, upto.0);
             let segment = &mut self.segments[at];
             if segment.synced < upto && segment.syncing.is_none() {
-                segment.syncing = Some(upto);
+                segment.syncing = Some((upto, segment.unsynced));
                 let file = segment.file;
                 self.store.after_owner(DiskOp::Sync { id, file }, fx);
             }
@@ -505,9 +524,9 @@ impl Log {
     fn on_synced<E: From<DiskOp>>(&mut self, upto: Offset, fx: &mut Fx<E>) -> LogProgress {
         let Some(at) = self.segment_below(upto) else { return LogProgress::Nothing };
         let segment = &mut self.segments[at];
-        if segment.syncing == Some(upto) {
-            segment.syncing = None;
+        if let Some((_, bytes)) = segment.syncing.take_if(|(asked, _)| *asked == upto) {
             segment.synced = segment.synced.max(upto);
+            segment.unsynced -= bytes;
         }
         let before = self.durable;
         self.advance_durable();

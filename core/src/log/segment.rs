@@ -30,8 +30,10 @@ pub struct Segment {
     pub(super) written: Offset,
     /// Everything below is durable.
     pub(super) synced: Offset,
-    /// A sync under way would make durable what is below.
-    pub(super) syncing: Option<Offset>,
+    /// Bytes that no sync has made durable (after a crash: that none is known to have).
+    pub(super) unsynced: u64,
+    /// A sync under way would make durable what is below, and so many of those bytes.
+    pub(super) syncing: Option<(Offset, u64)>,
     /// Side files (indexes, snapshot) of a roll that are still being written.
     pub(super) unsealed: u8,
     /// Its indexes found no space: nobody is writing them.
@@ -53,6 +55,7 @@ impl Segment {
             bytes_since_index: 0,
             written: base,
             synced: base,
+            unsynced: 0,
             syncing: None,
             unsealed: 0,
             starved: false,
@@ -71,6 +74,7 @@ impl Segment {
         }
         self.bytes_since_index += len;
         self.size = position + len;
+        self.unsynced += len;
     }
 
     fn index(&mut self, header: &BatchHeader, position: u64) {

@@ -300,10 +300,6 @@ impl Shard {
         };
         self.files = files;
         self.slots.look_at(slot);
-        if appended.is_ok() {
-            let bytes = batches.iter().map(|batch| batch.bytes().len() as u64).sum();
-            self.note_unflushed(slot, bytes, &mut inner, fx);
-        }
         self.carry_out(now, inner, fx);
         appended
     }

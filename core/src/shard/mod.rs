@@ -138,7 +138,6 @@ pub struct Shard {
     /// Copies that an earlier process has begun, by the names of their partitions.
     futures: BTreeMap<String, Vec<FilePath>>,
     full_dirs: FullDirs,
-    unflushed: Unflushed,
     /// Listings of data directories and moves that have to end before the shard is ready.
     sweeping: u32,
     announced: bool,
@@ -173,7 +172,7 @@ impl Shard {
     ) -> Self {
         Self {
             ledgers: Ledgers::new(&config, seed),
-            unflushed: Unflushed::new(&config, shards),
+            slots: Slots::new(Unflushed::new(&config, shards)),
             scrubber: Scrubber::new(&config, shards),
             id,
             shards,
@@ -183,7 +182,6 @@ impl Shard {
             files: FileIds::of_unit(id.0 + 1),
             image: None,
             checkpoints: Arc::default(),
-            slots: Slots::default(),
             by_id: BTreeMap::new(),
             next_slot: 0,
             parked: Vec::new(),
@@ -209,6 +207,7 @@ impl Shard {
     pub fn plant(&mut self, mutants: Mutants) {
         self.mutants = mutants;
         self.ledgers.plant(mutants);
+        self.slots.unflushed.plant(mutants);
     }
 
     /// The open partitions, for checkers.
@@ -225,6 +224,7 @@ impl Shard {
         }
         self.announce(now, fx);
         self.drive_moves(now, fx);
+        self.bound_unflushed(now, fx);
         self.finish_stop(fx);
         self.invariants();
     }
@@ -294,6 +294,7 @@ impl Shard {
             ToShard::Produce(produce) => {
                 self.is_early(produce.seen, &produce.partition)
                     || self.is_held_back(&produce.partition)
+                    || self.awaits_sync(&produce.partition)
             }
             ToShard::Read(read) => {
                 read.parts.iter().any(|part| self.is_early(read.seen, &part.partition))
@@ -366,12 +367,8 @@ impl Shard {
         let mut inner = std::mem::take(&mut self.inner);
         match self.writable(&produce.partition) {
             Ok((slot, partition)) => {
-                let before = partition.log().end();
                 partition.on_produce(now, produce, &mut files, &mut inner);
-                let grown = partition.log().end() > before;
                 self.slots.look_at(slot);
-                let bytes = if grown { produce.batch.bytes().len() as u64 } else { 0 };
-                self.note_unflushed(slot, bytes, &mut inner, fx);
             }
             Err(refusal) => answer_to(produce.reply, Answer::Produced(Err(refusal)), fx),
         }
@@ -390,7 +387,11 @@ impl Shard {
     ) {
         let mut inner = std::mem::take(&mut self.inner);
         let answer = match self.open_mut(&id) {
-            Ok((_, partition)) => partition.on_delete_records(before, &mut inner),
+            Ok((slot, partition)) => {
+                let answer = partition.on_delete_records(before, &mut inner);
+                self.slots.look_at(slot);
+                answer
+            }
             Err(code) => Err(code.into()),
         };
         answer_to(reply, Answer::Deleted(answer), fx);

@@ -428,7 +428,6 @@ impl Shard {
         let mut inner = std::mem::take(&mut self.inner);
         let old = partition.log().folder().clone();
         let folder = FilePath::new(one.dir, Arc::clone(&old.path));
-        self.unflushed.forget(one.slot, old.dir);
         let plan = Future::succession(partition.log(), folder.clone());
         let (_, config, state) = partition.reopening();
         partition.abandon(ErrorCode::NotLeaderOrFollower, &mut inner);

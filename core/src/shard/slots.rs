@@ -1,7 +1,8 @@
 //! The slots of a shard, and what has to be known of all of them at once.
 //!
 //! A shard may have thousands of partitions, and each step asks whether one is still being opened
-//! and which one wants a tick first: both are kept count of, not looked for.
+//! and which one wants a tick first, and how much is not synced: that is kept count of, not looked
+//! for.
 //!
 //! Invariant: `opening` is the number of slots being opened.
 
@@ -9,18 +10,24 @@ use std::collections::BTreeMap;
 
 use super::deadlines::Deadlines;
 use super::slot::Slot;
+use super::unflushed::Unflushed;
 use crate::partition::Partition;
 use crate::time::{Deadline, Now};
 
 /// What a shard holds, by slot number.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub(super) struct Slots {
     held: BTreeMap<u32, Slot>,
     opening: usize,
     deadlines: Deadlines,
+    pub(super) unflushed: Unflushed,
 }
 
 impl Slots {
+    pub(super) fn new(unflushed: Unflushed) -> Self {
+        Self { held: BTreeMap::new(), opening: 0, deadlines: Deadlines::default(), unflushed }
+    }
+
     pub(super) fn get(&self, slot: u32) -> Option<&Slot> {
         self.held.get(&slot)
     }
@@ -71,10 +78,12 @@ impl Slots {
         self.opening
     }
 
-    /// The partition in `slot` may want its tick at another time now.
+    /// The partition in `slot` may want its tick at another time now, or have other bytes to sync.
     pub(super) fn look_at(&mut self, slot: u32) {
-        let wants = self.held.get(&slot).and_then(Slot::open).and_then(Partition::deadline);
-        self.deadlines.set(slot, wants);
+        let open = self.held.get(&slot).and_then(Slot::open);
+        self.deadlines.set(slot, open.and_then(Partition::deadline));
+        let log = open.map(Partition::log);
+        self.unflushed.set(slot, log.map(|log| (log.folder().dir, log.unsynced())));
     }
 
     /// When the first partition wants a tick.

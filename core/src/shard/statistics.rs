@@ -11,7 +11,7 @@ impl Shard {
 
     fn statistics(&self) -> ShardStatistics {
         let mut all = ShardStatistics {
-            unflushed: self.unflushed.by_dir().collect(),
+            unflushed: self.slots.unflushed.by_dir().collect(),
             failed_dirs: self.failed_dirs.clone(),
             ..ShardStatistics::default()
         };

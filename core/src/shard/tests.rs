@@ -27,6 +27,7 @@ mod moves;
 mod reading;
 mod scrubbing;
 mod transactions;
+mod unsynced;
 
 const SESSION: SessionId = SessionId(5);
 

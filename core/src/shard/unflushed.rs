@@ -1,16 +1,21 @@
-//! Written bytes that are not synced: a background flush keeps them few in each data directory, so
-//! that little has to be looked through after a crash, and little is lost with the power.
+//! Appended bytes that are not synced: never many in a data directory, so that little has to be
+//! looked through after a crash, and little is lost with the power.
 //!
-//! State: for each directory, logs with such bytes, the one that has waited longest first. When a
-//! half of what is allowed has come together, the oldest are synced until a quarter is left. How
-//! much is synced without a checkpoint is counted too: a recovery point that is only known in
-//! memory spares nobody anything.
+//! State: for each log, its bytes that no completed sync covers, and whether a sync is under way;
+//! by directory their sum, and the logs that wait for a sync, the one that has waited longest
+//! first. When a half of what is allowed waits, the oldest are synced until a quarter does. When
+//! all that is allowed is not on the disk, producers are held back until some of it is. How much
+//! was synced without a checkpoint is counted too: a recovery point that is only known in memory
+//! spares nobody anything.
+//!
+//! Invariants: a producer's batch is appended only where less than is allowed is unsynced, so that
+//! there is never more than that and one batch (coordinators are not held back: members would be
+//! taken for dead; what they write is little); where producers are held back, a sync is under way.
 //!
 //! Must never know: which bytes they are, when the operating system writes them by itself.
 
-use std::collections::VecDeque;
-
 use super::*;
+use crate::log::Unsynced;
 
 /// A checkpoint is worth writing when so many times the allowance was synced.
 const CHECKPOINT_EVERY: u64 = 4;
@@ -21,63 +26,165 @@ pub(super) struct Unflushed {
     /// A directory's share of the shard; none if there is no limit.
     most: Option<u64>,
     dirs: BTreeMap<u16, Dir>,
-    by_log: BTreeMap<u32, u64>,
+    /// Those that have some.
+    logs: BTreeMap<u32, Known>,
+    /// Numbers those that wait, in the order in which they began to.
+    next: u64,
     /// Bytes that were synced since the last checkpoint.
     synced: u64,
+    /// Producers are held back somewhere.
+    tight: bool,
+    /// Producers that were held back may go on.
+    released: bool,
+    /// Something may have to be done since it was last looked at.
+    changed: bool,
+    mutants: Mutants,
 }
 
 #[derive(Clone, Debug, Default)]
 struct Dir {
     bytes: u64,
-    oldest_first: VecDeque<u32>,
+    /// As many of them are of logs that wait.
+    waiting: u64,
+    oldest_first: BTreeMap<u64, u32>,
+}
+
+#[derive(Copy, Clone, Debug)]
+struct Known {
+    dir: u16,
+    bytes: u64,
+    /// Its number, if it waits: while a sync is under way it does not.
+    waits: Option<u64>,
 }
 
 impl Unflushed {
     pub(super) fn new(config: &BrokerConfig, shards: u16) -> Self {
         let most = u64::try_from(config.unflushed_bytes).unwrap_or(0);
         let share = (most / u64::from(shards)).max(1);
-        let most = (most > 0).then_some(share);
-        Self { most, dirs: BTreeMap::new(), by_log: BTreeMap::new(), synced: 0 }
+        Self::with((most > 0).then_some(share))
     }
 
-    /// So many bytes were appended to the log in `slot`. Gives the logs to be synced.
-    fn note(&mut self, slot: u32, dir: u16, bytes: u64) -> Vec<u32> {
-        let Some(most) = self.most else { return Vec::new() };
+    fn with(most: Option<u64>) -> Self {
+        Self {
+            most,
+            dirs: BTreeMap::new(),
+            logs: BTreeMap::new(),
+            next: 0,
+            synced: 0,
+            tight: false,
+            released: false,
+            changed: false,
+            mutants: Mutants::default(),
+        }
+    }
+
+    pub(super) fn plant(&mut self, mutants: Mutants) {
+        self.mutants = mutants;
+    }
+
+    /// What there is now of the log in `slot`; nothing, if there is no such log any more.
+    pub(super) fn set(&mut self, slot: u32, now: Option<(u16, Unsynced)>) {
+        if now.is_some_and(|(dir, log)| self.grow(slot, dir, log)) {
+            return;
+        }
+        let known = self.logs.remove(&slot);
+        let held_back = known.is_some_and(|known| self.holds_back(known.dir));
+        if let Some(known) = known {
+            self.take_out(known);
+        }
+        if let Some((dir, log)) = now {
+            let before = known.filter(|known| known.dir == dir);
+            self.synced += before.map_or(0, |known| known.bytes.saturating_sub(log.bytes));
+            self.put_in(slot, dir, log, before.and_then(|known| known.waits));
+        }
+        self.released |= held_back && known.is_some_and(|known| !self.holds_back(known.dir));
+        self.tight = self.dirs.keys().any(|dir| self.holds_back(*dir));
+        self.changed = true;
+    }
+
+    /// The common case: there are some more bytes, and all else is as it was.
+    fn grow(&mut self, slot: u32, dir: u16, log: Unsynced) -> bool {
+        let (Some(known), Some(here)) = (self.logs.get_mut(&slot), self.dirs.get_mut(&dir)) else {
+            return false;
+        };
+        let waits = known.waits.is_some();
+        if known.dir != dir || waits == log.syncing || log.bytes < known.bytes {
+            return false;
+        }
+        let more = log.bytes - known.bytes;
+        known.bytes += more;
+        here.bytes += more;
+        here.waiting += if waits { more } else { 0 };
+        let most = self.most.unwrap_or(u64::MAX);
+        let much = here.waiting > most / 2 || here.bytes >= most;
+        self.changed |= much;
+        self.tight = self.tight || much && self.holds_back(dir);
+        true
+    }
+
+    fn take_out(&mut self, known: Known) {
+        let Some(dir) = self.dirs.get_mut(&known.dir) else { return };
+        dir.bytes -= known.bytes;
+        if let Some(number) = known.waits {
+            dir.waiting -= known.bytes;
+            dir.oldest_first.remove(&number);
+        }
+    }
+
+    fn put_in(&mut self, slot: u32, dir: u16, log: Unsynced, waited: Option<u64>) {
+        if log.bytes == 0 {
+            return;
+        }
         let here = self.dirs.entry(dir).or_default();
-        here.bytes += bytes;
-        match self.by_log.get_mut(&slot) {
-            Some(known) => *known += bytes,
-            None => {
-                here.oldest_first.push_back(slot);
-                self.by_log.insert(slot, bytes);
-            }
+        here.bytes += log.bytes;
+        let mut waits = None;
+        if !log.syncing {
+            let number = waited.unwrap_or(self.next);
+            self.next = self.next.max(number + 1);
+            here.waiting += log.bytes;
+            here.oldest_first.insert(number, slot);
+            waits = Some(number);
         }
-        let mut due = Vec::new();
-        if here.bytes <= most / 2 {
-            return due;
-        }
-        while here.bytes > most / 4 {
-            let Some(oldest) = here.oldest_first.pop_front() else { break };
-            let synced = self.by_log.remove(&oldest).unwrap_or(0);
-            here.bytes -= synced;
-            self.synced += synced;
-            due.push(oldest);
-        }
-        due
+        self.logs.insert(slot, Known { dir, bytes: log.bytes, waits });
+    }
+
+    /// The logs that are to be synced now.
+    fn due(&self) -> Vec<u32> {
+        let Some(most) = self.most else { return Vec::new() };
+        let late = self.dirs.values().filter(|dir| dir.waiting > most / 2);
+        late.flat_map(|dir| self.oldest(dir, dir.waiting - most / 4)).collect()
+    }
+
+    /// Those that have waited longest, until they come to so many bytes.
+    fn oldest<'a>(&'a self, dir: &'a Dir, bytes: u64) -> impl Iterator<Item = u32> + 'a {
+        let size = |slot: &u32| self.logs.get(slot).map_or(0, |known| known.bytes);
+        dir.oldest_first.values().copied().scan(bytes, move |left, slot| {
+            let wanted = *left > 0;
+            *left = left.saturating_sub(size(&slot));
+            wanted.then_some(slot)
+        })
+    }
+
+    /// Whether nothing may be appended there until a sync has ended.
+    pub(super) fn holds_back(&self, dir: u16) -> bool {
+        let here = self.dirs.get(&dir);
+        self.most.zip(here).is_some_and(|(most, here)| {
+            let bytes = match self.mutants.has(Mutant::SyncedWhenAsked) {
+                true => here.waiting,
+                false => here.bytes,
+            };
+            bytes >= most
+        })
+    }
+
+    /// Whether producers may go on that were held back; asked again, the next ones are meant.
+    fn has_released(&mut self) -> bool {
+        std::mem::take(&mut self.released)
     }
 
     /// Bytes that wait for a sync in each data directory that had some.
     pub(super) fn by_dir(&self) -> impl Iterator<Item = (u16, u64)> + '_ {
         self.dirs.iter().map(|(dir, here)| (*dir, here.bytes))
-    }
-
-    /// The log in `slot` is not in `dir` any more.
-    pub(super) fn forget(&mut self, slot: u32, dir: u16) {
-        let bytes = self.by_log.remove(&slot).unwrap_or(0);
-        if let Some(here) = self.dirs.get_mut(&dir) {
-            here.bytes -= bytes;
-            here.oldest_first.retain(|other| *other != slot);
-        }
     }
 
     /// Whether it is time for a checkpoint; asked again, the next one is meant.
@@ -88,30 +195,55 @@ impl Unflushed {
         }
         wants
     }
+
+    fn invariants(&self) {
+        let Some(most) = self.most else { return };
+        for (number, dir) in &self.dirs {
+            let idle = dir.bytes >= most && dir.bytes == dir.waiting;
+            assert!(!idle, "{} unsynced bytes in directory {number}, and no sync", dir.bytes);
+        }
+    }
 }
 
 impl Shard {
-    /// The log in `slot` has grown by so many bytes: perhaps some have to be synced.
-    pub(super) fn note_unflushed(
-        &mut self,
-        slot: u32,
-        bytes: u64,
-        inner: &mut Fx<partition::Effect>,
-        fx: &mut Fx<Effect>,
-    ) {
-        let Some(partition) = self.slots.get(slot).and_then(Slot::open) else { return };
-        if bytes == 0 || partition.log().settings().syncs_before_ack() {
+    /// Has synced what is due, and lets producers go on once that is done.
+    pub(super) fn bound_unflushed(&mut self, now: Now, fx: &mut Fx<Effect>) {
+        if !std::mem::take(&mut self.slots.unflushed.changed) {
             return;
         }
-        for due in self.unflushed.note(slot, partition.log().folder().dir, bytes) {
-            if let Some(partition) = self.slots.get_mut(due).and_then(Slot::open_mut) {
-                partition.flush(inner);
-                self.slots.look_at(due);
-            }
+        self.flush_due(now, fx);
+        while self.slots.unflushed.has_released() {
+            self.unpark(now, fx);
+            self.flush_due(now, fx);
         }
-        if self.unflushed.wants_checkpoint() {
+        if self.slots.unflushed.wants_checkpoint() {
             fx.push(Effect::Control(ToControl::CheckpointDue));
         }
+        self.slots.unflushed.invariants();
+    }
+
+    fn flush_due(&mut self, now: Now, fx: &mut Fx<Effect>) {
+        let due = self.slots.unflushed.due();
+        if due.is_empty() {
+            return;
+        }
+        let mut inner = std::mem::take(&mut self.inner);
+        for slot in due {
+            if let Some(partition) = self.slots.get_mut(slot).and_then(Slot::open_mut) {
+                partition.flush(&mut inner);
+            }
+            self.slots.look_at(slot);
+        }
+        self.carry_out(now, inner, fx);
+    }
+
+    /// Whether a producer's batch has to wait: too much in its directory is not synced.
+    pub(super) fn awaits_sync(&self, partition: &PartitionId) -> bool {
+        if !self.slots.unflushed.tight {
+            return false;
+        }
+        let open = self.slot(partition).and_then(Slot::open);
+        open.is_some_and(|open| self.slots.unflushed.holds_back(open.log().folder().dir))
     }
 }
 
@@ -120,47 +252,78 @@ mod tests {
     use super::*;
 
     fn unflushed(most: u64) -> Unflushed {
-        Unflushed { most: Some(most), dirs: BTreeMap::new(), by_log: BTreeMap::new(), synced: 0 }
+        Unflushed::with(Some(most))
+    }
+
+    fn set(all: &mut Unflushed, slot: u32, dir: u16, bytes: u64, syncing: bool) {
+        all.set(slot, Some((dir, Unsynced { bytes, syncing })));
+        all.invariants();
+    }
+
+    fn bytes(all: &Unflushed) -> Vec<(u16, u64)> {
+        all.by_dir().collect()
     }
 
     #[test]
     fn the_oldest_are_synced_until_a_quarter_is_left() {
         let mut all = unflushed(100);
-        assert_eq!(all.note(1, 0, 20), [0; 0]);
-        assert_eq!(all.note(2, 0, 15), [0; 0]);
-        assert_eq!(all.note(1, 0, 15), [0; 0]);
-        assert_eq!(all.note(4, 1, 50), [0; 0], "of another directory");
-        assert_eq!(all.note(3, 0, 1), [1]);
-        assert_eq!(all.note(1, 0, 40), [2, 3, 1]);
-        assert!(all.dirs.values().all(|dir| dir.bytes <= 50));
+        set(&mut all, 1, 0, 20, false);
+        set(&mut all, 2, 0, 15, false);
+        set(&mut all, 1, 0, 35, false);
+        set(&mut all, 4, 1, 50, false);
+        assert_eq!(all.due(), [0; 0], "the other one is of another directory");
+        set(&mut all, 3, 0, 1, false);
+        assert_eq!(all.due(), [1]);
+        set(&mut all, 1, 0, 35, true);
+        assert_eq!(all.due(), [0; 0]);
+        set(&mut all, 3, 0, 40, false);
+        assert_eq!(all.due(), [2, 3]);
+        assert_eq!(bytes(&all), [(0, 90), (1, 50)]);
+    }
+
+    #[test]
+    fn what_is_being_synced_counts_until_it_is() {
+        let mut all = unflushed(100);
+        set(&mut all, 7, 0, 60, true);
+        assert!(!all.holds_back(0));
+        set(&mut all, 7, 0, 100, true);
+        assert!(all.holds_back(0) && !all.holds_back(1) && !all.has_released());
+        set(&mut all, 7, 0, 100, true);
+        assert!(!all.has_released());
+        set(&mut all, 7, 0, 40, false);
+        assert!(!all.holds_back(0) && all.has_released() && !all.has_released());
     }
 
     #[test]
     fn a_log_that_moves_counts_where_it_is() {
         let mut all = unflushed(100);
-        assert_eq!(all.note(1, 0, 40), [0; 0]);
-        all.forget(1, 0);
-        assert_eq!(all.note(1, 1, 30), [0; 0]);
-        assert_eq!(all.note(2, 0, 45), [0; 0]);
-        assert_eq!(all.note(2, 0, 10), [2]);
-        assert_eq!(all.note(1, 1, 30), [1]);
-        assert!(all.dirs.values().all(|dir| dir.bytes == 0 && dir.oldest_first.is_empty()));
+        set(&mut all, 2, 1, 30, false);
+        set(&mut all, 1, 0, 100, true);
+        assert!(all.holds_back(0));
+        set(&mut all, 1, 1, 25, false);
+        assert!(!all.holds_back(0) && all.has_released());
+        assert_eq!((bytes(&all), all.due()), (vec![(0, 0), (1, 55)], vec![2]));
+        set(&mut all, 2, 1, 55, true);
+        all.set(2, None);
+        assert_eq!((bytes(&all), all.due()), (vec![(0, 0), (1, 25)], vec![]));
+        assert_eq!(all.synced, 0);
     }
 
     #[test]
-    fn one_log_alone_is_synced_too() {
+    fn what_was_synced_is_worth_a_checkpoint() {
         let mut all = unflushed(100);
         for round in 1..10 {
-            assert_eq!(all.note(7, 0, 50), [0; 0]);
-            assert_eq!(all.note(7, 0, 1), [7]);
+            set(&mut all, 7, 0, 55, true);
+            assert!(!all.wants_checkpoint());
+            set(&mut all, 7, 0, 5, false);
             assert_eq!(all.wants_checkpoint(), round % 8 == 0, "{round}");
         }
     }
 
     #[test]
     fn without_a_limit_nothing_is() {
-        let mut all = Unflushed { most: None, ..unflushed(1) };
-        assert_eq!(all.note(7, 0, u64::MAX), [0; 0]);
-        assert!(!all.wants_checkpoint());
+        let mut all = Unflushed::with(None);
+        set(&mut all, 7, 0, u64::MAX, false);
+        assert!(all.due().is_empty() && !all.holds_back(0) && !all.wants_checkpoint());
     }
 }

@@ -15,10 +15,9 @@ use nix::sys::resource::{UsageWho, getrusage};
 
 use crate::clock::Clock;
 
-/// What takes longer may have waited for the device. (Writes of up to ten milliseconds would cost
-/// less here than on their way through the pool. But there they wait behind the syncs that are to
-/// bound what is not synced; nothing else holds writers back that are faster than the device.)
-const LONG: Duration = Duration::from_millis(2);
+/// What takes longer may have waited for the device. (What is shorter costs less here than on its
+/// way through the pool.)
+const LONG: Duration = Duration::from_millis(10);
 /// So long no thread is kept from its core.
 const CERTAIN: Duration = Duration::from_millis(250);
 /// For how long a directory is served by the pool, or doubted.

@@ -34,8 +34,10 @@ pub struct DiskSpeed {
     pub inline: bool,
     /// A write into the page cache, a read.
     pub cached: u64,
-    /// A sync or another operation that waits for the medium.
+    /// An operation that waits for the medium.
     pub medium: u64,
+    /// A sync of a file, which has to bring to the medium what was written.
+    pub sync: u64,
     /// How many of a million operations take a hundred times as long.
     pub stalls: u32,
 }
@@ -218,8 +220,8 @@ impl SimDisk {
             | DiskOp::Stat { .. }
             | DiskOp::Space { .. }
             | DiskOp::Locate { .. } => choices.heavy(Stream::Disk, "cached", self.speed.cached),
-            DiskOp::Sync { .. }
-            | DiskOp::Reserve { .. }
+            DiskOp::Sync { .. } => choices.heavy(Stream::Disk, "sync", self.speed.sync),
+            DiskOp::Reserve { .. }
             | DiskOp::Truncate { .. }
             | DiskOp::Put { .. }
             | DiskOp::Remove { .. }

@@ -7,7 +7,8 @@ use dohle_wire::record::{BatchBuilder, NoCodecs};
 
 use super::*;
 
-const SLOW: DiskSpeed = DiskSpeed { inline: false, cached: 10_000, medium: 1_000_000, stalls: 0 };
+const SLOW: DiskSpeed =
+    DiskSpeed { inline: false, cached: 10_000, medium: 1_000_000, sync: 1_000_000, stalls: 0 };
 
 struct Bench {
     disk: SimDisk,

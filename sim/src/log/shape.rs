@@ -91,12 +91,7 @@ impl LogSwarm {
             failing_disk: chance(choices, "failing-disk", 45),
             compactions: chance(choices, "compactions", 25),
             flaws: flaws(choices),
-            disk: DiskSpeed {
-                inline: chance(choices, "disk-inline", 25),
-                cached: pick(choices, "disk-cached", &[2 * US, 20 * US, 100 * US]),
-                medium: pick(choices, "disk-medium", &[50 * US, 300 * US, 2 * MS]),
-                stalls: pick(choices, "disk-stalls", &[0, 2_000, 20_000]) as u32,
-            },
+            disk: disk(choices),
         }
     }
 
@@ -123,6 +118,14 @@ fn chance(choices: &mut Choices, label: &'static str, percent: u32) -> bool {
 
 fn pick(choices: &mut Choices, label: &'static str, items: &[u64]) -> u64 {
     choices.pick(Stream::Swarm, label, items)
+}
+
+fn disk(choices: &mut Choices) -> DiskSpeed {
+    let inline = chance(choices, "disk-inline", 25);
+    let cached = pick(choices, "disk-cached", &[2 * US, 20 * US, 100 * US]);
+    let medium = pick(choices, "disk-medium", &[50 * US, 300 * US, 2 * MS]);
+    let stalls = pick(choices, "disk-stalls", &[0, 2_000, 20_000]) as u32;
+    DiskSpeed { inline, cached, medium, sync: medium, stalls }
 }
 
 fn mix(choices: &mut Choices) -> Mix {

@@ -16,6 +16,7 @@ mod replay;
 mod search;
 mod tap;
 mod truth;
+mod unsynced;
 
 use std::collections::BTreeMap;
 
@@ -74,6 +75,8 @@ pub struct Oracles {
     before: Option<recovery::Before>,
     /// Where the logs of the last process that served began.
     starts: BTreeMap<FilePath, i64>,
+    /// What was not on the disks, by data directory, when it was looked at last.
+    unsynced: BTreeMap<u16, unsynced::Unsynced>,
     /// Nothing acknowledged may be lost with power.
     fsync: bool,
 }
@@ -89,6 +92,7 @@ impl Oracles {
             history: Checker::new(),
             before: None,
             starts: BTreeMap::new(),
+            unsynced: BTreeMap::new(),
             fsync,
         }
     }

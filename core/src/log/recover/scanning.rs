@@ -509,6 +509,9 @@ impl Recovery {
             let upto = log.segment_next(at).min(durable);
             log.segments[at].synced = upto.max(log.segments[at].base);
             log.segments[at].written = log.segment_next(at);
+            if log.segments[at].synced == log.segment_next(at) {
+                log.segments[at].unsynced = 0;
+            }
             if at + 1 < log.segments.len() && !log.segments[at].starved {
                 log.segments[at].indexes = Indexes::default();
             }

@@ -383,3 +383,26 @@ fn an_error_in_the_folder_that_was_left_is_not_blamed_on_the_new_one() {
     }
     assert!(met > 0, "it was being opened in its new place");
 }
+
+/// What it is read from may go while it is looked for.
+#[test]
+fn a_copy_goes_on_behind_segments_that_were_removed() {
+    // More than are remembered with their places.
+    let mut world = World::with_batches(600, SMALL);
+    world.held = Some(What::Load);
+    assert_eq!(world.alter_dir(2, 1, 1), Ok(()));
+    while !matches!(world.waiting[0], DiskOp::Locate { .. }) {
+        let op = world.waiting.remove(0);
+        let done = world.disk.run(op).expect("it ends");
+        world.step(Input::Io(done));
+    }
+    let delete = ReplyTo { session: SESSION, request: 3, part: 0 };
+    let (seen, before, partition) = (world.image.offset, Some(Offset(7)), partition(1));
+    let found = world.disk.run(world.waiting.remove(0)).expect("it ends");
+    world.mail(ToShard::DeleteRecords { reply: delete, seen, partition, before });
+    world.held = None;
+    world.step(Input::Io(found));
+    world.place();
+    assert_eq!(world.dir(), Some(1), "{:?}", world.notes);
+    assert_eq!(world.bases(1, 7), [6], "{:?}", world.notes);
+}
