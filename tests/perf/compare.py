@@ -432,7 +432,7 @@ def main():
     print(table(rounds))
     for one in rounds["floor"]:
         print(f"floor: receive {one['receive_cpu_s_gb']:.3f} CPU s/GB, sendfile {one['sendfile_cpu_s_gb']:.3f} CPU s/GB, "
-              f"append and sync p50 {one['append_sync_ms']['p50']} ms, round trip p50 {one['round_trip_ms']['p50']} ms")
+              f"a request {one['request_cpu_us']:.1f} CPU us, append and sync p50 {one['append_sync_ms']['p50']} ms, round trip p50 {one['round_trip_ms']['p50']} ms")
     if args.json:
         Path(args.json).write_text(json.dumps(rounds, indent=1))
 

@@ -1,7 +1,8 @@
 //! `dohle bench floor`: what this machine could do at most, measured by bare loops.
 //!
 //! A broker cannot take a gigabyte in for less CPU time than a loop that receives, checks and
-//! writes it, nor hand it out for less than a loop around `sendfile`.
+//! writes it, nor hand it out for less than a loop around `sendfile`, nor answer a request of one
+//! record for less than a loop that receives, checks, writes and answers it.
 
 use std::fs::File;
 use std::io::{self, Read, Write};
@@ -10,6 +11,7 @@ use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
+use rustix::event::epoll;
 use rustix::time::ClockId;
 use serde_json::{Value, json};
 
@@ -24,6 +26,13 @@ const PIECE: usize = 1 << 20;
 const SMALL: usize = 1024;
 const APPENDS: u64 = 500;
 const ROUND_TRIPS: u64 = 20_000;
+/// Bytes of a Produce request of one record of 100 bytes, of what of it is stored, of its answer.
+const REQUEST: usize = 250;
+const STORED: usize = 170;
+const ANSWER: usize = 60;
+/// Connections that send such requests, and how many each sends, one after another.
+const CONNECTIONS: usize = 50;
+const REQUESTS: usize = 2_000;
 
 /// Measure the physical limits of this machine, without a broker.
 ///
@@ -72,6 +81,7 @@ pub(super) fn run(args: &Args) -> Result<(), Failure> {
     let of = |name: &str| found[name].as_f64().unwrap_or(0.0);
     println!("receive, CRC-32C, append: {:.3} CPU s a GB", of("receive_cpu_s_gb"));
     println!("sendfile:                 {:.3} CPU s a GB", of("sendfile_cpu_s_gb"));
+    println!("a request of one record:  {:.3} CPU µs", of("request_cpu_us"));
     println!("append and fdatasync:     {}", spoken(&found["append_sync_ms"]));
     println!("loopback round trip:      {}", spoken(&found["round_trip_ms"]));
     Ok(())
@@ -82,6 +92,7 @@ fn measure(file: &File, bytes: u64) -> io::Result<Value> {
         "bytes": bytes,
         "receive_cpu_s_gb": per_gb(receive(file, bytes)?, bytes),
         "sendfile_cpu_s_gb": per_gb(send(file, bytes)?, bytes),
+        "request_cpu_us": per_request(requests(file)?),
         "append_sync_ms": append_and_sync(file)?.json(),
         "round_trip_ms": round_trips()?.json(),
     }))
@@ -89,6 +100,10 @@ fn measure(file: &File, bytes: u64) -> io::Result<Value> {
 
 fn per_gb(cpu: Duration, bytes: u64) -> f64 {
     rounded(cpu.as_secs_f64() * 1e9 / bytes as f64)
+}
+
+fn per_request(cpu: Duration) -> f64 {
+    rounded(cpu.as_secs_f64() * 1e6 / (CONNECTIONS * REQUESTS) as f64)
 }
 
 /// Two ends of a connection over loopback.
@@ -159,6 +174,55 @@ fn send(file: &File, bytes: u64) -> io::Result<Duration> {
     })
 }
 
+/// Answers requests of one record from connections that each wait for an answer before the next.
+fn requests(file: &File) -> io::Result<Duration> {
+    let pairs: Vec<_> = (0..CONNECTIONS).map(|_| pair()).collect::<io::Result<_>>()?;
+    let (clients, servers): (Vec<_>, Vec<_>) = pairs.into_iter().unzip();
+    beside(move || ask_from_each(clients), move || answer_all(file, servers))
+}
+
+fn ask_from_each(clients: Vec<TcpStream>) -> io::Result<()> {
+    let ask = |mut client: TcpStream| {
+        let mut answer = [0; ANSWER];
+        (0..REQUESTS).try_for_each(|_| {
+            client.write_all(&[b'x'; REQUEST])?;
+            client.read_exact(&mut answer)
+        })
+    };
+    std::thread::scope(|scope| {
+        let all: Vec<_> = clients.into_iter().map(|one| scope.spawn(move || ask(one))).collect();
+        let early = |_| io::Error::other("a client ended early");
+        all.into_iter().try_for_each(|one| one.join().map_err(early)?)
+    })
+}
+
+fn answer_all(file: &File, mut servers: Vec<TcpStream>) -> io::Result<()> {
+    let ready = epoll::create(epoll::CreateFlags::CLOEXEC)?;
+    for (server, number) in servers.iter().zip(0..) {
+        epoll::add(&ready, server, epoll::EventData::new_u64(number), epoll::EventFlags::IN)?;
+    }
+    let (mut events, mut request) = (Vec::with_capacity(CONNECTIONS), [0; REQUEST]);
+    let (mut at, mut answered, mut sum) = (file.metadata()?.len(), 0, 0u32);
+    while answered < CONNECTIONS * REQUESTS {
+        epoll::wait(&ready, rustix::buffer::spare_capacity(&mut events), None)?;
+        for event in events.drain(..) {
+            let server = &mut servers[usize::try_from(event.data.u64()).unwrap_or(0)];
+            let begun = server.read(&mut request)?;
+            if begun == 0 {
+                epoll::delete(&ready, server)?;
+                continue;
+            }
+            server.read_exact(&mut request[begun..])?;
+            sum ^= crc32c::crc32c(&request);
+            file.write_all_at(&request[..STORED], at)?;
+            server.write_all(&request[..ANSWER])?;
+            (at, answered) = (at + STORED as u64, answered + 1);
+        }
+    }
+    std::hint::black_box(sum);
+    Ok(())
+}
+
 fn append_and_sync(file: &File) -> io::Result<Latency> {
     let (times, piece) = (Latency::new(), [b'x'; SMALL]);
     let end = file.metadata()?.len();
@@ -204,7 +268,7 @@ mod tests {
     fn every_limit_is_measured() {
         let scratch = Scratch::new(&std::env::temp_dir()).expect("a file");
         let found = measure(&scratch.1, 4 * PIECE as u64).expect("measured");
-        for name in ["receive_cpu_s_gb", "sendfile_cpu_s_gb"] {
+        for name in ["receive_cpu_s_gb", "sendfile_cpu_s_gb", "request_cpu_us"] {
             assert!(found[name].as_f64().is_some_and(|cpu| cpu > 0.0), "{name}: {found}");
         }
         for name in ["append_sync_ms", "round_trip_ms"] {
