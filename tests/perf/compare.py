@@ -15,6 +15,7 @@ import argparse
 import json
 import os
 import re
+import resource
 import shutil
 import signal
 import statistics
@@ -33,6 +34,8 @@ ORACLE = os.environ["ORACLE_DIR"]
 TICK = os.sysconf("SC_CLK_TCK")
 PARTITIONS = 6
 LIMIT = 600
+DESCRIPTORS = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
+CONNECTIONS = min(10_000, DESCRIPTORS // 3)  # Dohle sets two descriptors aside for each, and some for files.
 CODECS = ("gzip", "snappy", "lz4")  # The ones that librdkafka was built with.
 BATCHES = {"linger.ms": 5, "batch.size": 1_000_000, "queue.buffering.max.kbytes": 1_000_000}
 
@@ -64,6 +67,9 @@ class Subject:
         """User and system time so far, in seconds."""
         fields = Path(f"/proc/{self.pid}/stat").read_text().rpartition(")")[2].split()
         return (int(fields[11]) + int(fields[12])) / TICK
+
+    def descriptors(self):
+        return len(os.listdir(f"/proc/{self.pid}/fd"))
 
     def memory(self, field):
         """VmRSS or VmHWM in MB."""
@@ -304,6 +310,32 @@ def ten_tails(clients, scale):
         clients.drop(topic)
 
 
+def idle(count, reading):
+    """What connections cost that are open, or consumers that wait for records; the probe beside them asks once a second."""
+
+    def workload(clients, scale):
+        broker, topic = clients.subject, clients.topic(10)
+        before = broker.memory("VmRSS")
+        seconds = max(2, int(10 * scale))
+        command = [clients.args.binary, "bench", "connections", "--bootstrap", clients.address, "--count", count, "--rate", 1, "--json",
+                   "--for", f"{seconds + 5}s", *(("--topic", topic) if reading else ())]
+        bench = subprocess.Popen(list(map(str, command)), stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+        deadline = time.monotonic() + 120
+        while broker.descriptors() < count and bench.poll() is None and time.monotonic() < deadline:
+            time.sleep(0.1)
+        time.sleep(2)
+        cpu = broker.cpu()
+        time.sleep(seconds)
+        cpu, after = broker.cpu() - cpu, broker.memory("VmRSS")
+        _, errors = bench.communicate(timeout=120)
+        if bench.returncode != 0:
+            raise Failure(f"{count} connections: {errors.strip()}")
+        clients.drop(topic)
+        return {"connections": count, "MB": after, "MB more": after - before, "% of a core": 100 * cpu / seconds}
+
+    return workload
+
+
 def cold_reader(clients, scale):
     """What one writer waits while others read what is no longer in memory."""
     cold, hot, count = clients.topic(), clients.topic(), int(2_000_000 * scale)
@@ -341,6 +373,8 @@ WORKLOADS = {
     "end-to-end": end_to_end,
     "ten-tails": ten_tails,
     "cold-reader": cold_reader,
+    "idle-connections": idle(CONNECTIONS, reading=False),
+    "idle-consumers": idle(1000, reading=True),
 }
 
 
@@ -386,14 +420,14 @@ def told(figures):
 
 def table(rounds):
     names = [name for name in SUBJECTS if rounds.get(name)]
-    head = f"{'workload':16}{'figure':18}" + "".join(f"{name:>12}" for name in names)
+    head = f"{'workload':18}{'figure':18}" + "".join(f"{name:>12}" for name in names)
     lines = [head + "".join(f"{'/' + name:>9}" for name in names[1:])]
     for workload, figures in rounds["dohle"][0].items():
         for figure in figures:
             medians = [median(rounds[name], workload, figure) for name in names]
             values = "".join(f"{value:12.4g}" if value is not None else f"{'-':>12}" for value in medians)
             ratios = "".join(f"{medians[0] / max(other, 1e-9):9.3f}" if other is not None else f"{'-':>9}" for other in medians[1:])
-            lines.append(f"{workload:16}{figure:18}{values}{ratios}")
+            lines.append(f"{workload:18}{figure:18}{values}{ratios}")
     return "\n".join(lines)
 
 
@@ -418,6 +452,7 @@ def main():
     parser.add_argument("--json", metavar="FILE", help="every figure of every round")
     args = parser.parse_args()
     args.only = args.only or list(WORKLOADS)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (DESCRIPTORS, DESCRIPTORS))  # Brokers and clients have it from here.
     try:
         args.binary = args.binary or brokers.build()
         tools = compile_clients()

@@ -1,5 +1,6 @@
 //! The commands against a broker of the same binary, over loopback.
 
+mod bench;
 mod groups;
 mod members;
 mod verify;

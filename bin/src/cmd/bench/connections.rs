@@ -7,7 +7,9 @@ use serde_json::json;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
 use tokio::sync::Semaphore;
+use tokio::task::JoinSet;
 
+use super::idle::Waiting;
 use super::latency::{Latency, spoken};
 use super::load::duration;
 use super::progress::Progress;
@@ -25,13 +27,19 @@ const REQUEST: [u8; 14] = [0, 0, 0, 10, 0, 18, 0, 0, 0, 0, 0, 1, 0xff, 0xff];
 
 /// Open many connections, leave them idle, and measure round trips on one more.
 ///
-/// Each is asked for its ApiVersions once. `ulimit -n` limits how many there can be, here and
-/// on the broker.
+/// Each is asked for its ApiVersions once. With a topic each waits for its records, as a consumer
+/// that has read everything does. `ulimit -n` limits how many there can be, here and on the broker.
 #[derive(clap::Args, Debug)]
 pub(super) struct Args {
     /// Idle connections.
     #[arg(long, value_name = "N", default_value_t = 1000)]
     count: u32,
+    /// A topic that nobody writes to, whose records the connections wait for.
+    #[arg(long, value_name = "NAME")]
+    topic: Option<Arc<str>>,
+    /// Round trips a second; without it each begins when the last one has ended.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
+    rate: Option<u32>,
     /// How long to measure.
     #[arg(long = "for", value_name = "TIME", value_parser = duration, default_value = "10s")]
     lasts: Duration,
@@ -47,12 +55,21 @@ pub(super) async fn run(args: Args) -> Result<(), Failure> {
     let server: Arc<str> = args.cluster.servers().split(',').next().unwrap_or_default().into();
     let connecting = Latency::new();
     let idle = connect_all(&server, args.count, &connecting).await?;
+    let connected = idle.len();
+    let mut waiting = match &args.topic {
+        Some(topic) => Waiting::consumers(idle, &args.cluster, topic).await?,
+        None => Waiting::silent(idle),
+    };
     let (round_trips, progress) = (Latency::new(), Progress::begin("round trips", None));
     let mut probe = connect(&server).await?;
     let (measure, began) = (Measure::begin(), Instant::now());
-    let (mut count, mut bytes) = (0, 0);
+    let (mut count, mut bytes) = (0u64, 0);
     while began.elapsed() < args.lasts {
-        let asked = Instant::now();
+        let mut asked = Instant::now();
+        if let Some(rate) = args.rate {
+            asked = began + Duration::from_secs(count) / rate;
+            tokio::time::sleep_until(asked.into()).await;
+        }
         bytes += within(round_trip(&mut probe)).await?;
         round_trips.note(asked.elapsed());
         count += 1;
@@ -60,11 +77,14 @@ pub(super) async fn run(args: Args) -> Result<(), Failure> {
     }
     let mut found = measure.end(count, bytes, began.elapsed(), &round_trips);
     drop(progress);
-    found["connections"] = json!(idle.len());
+    if let Some(failure) = waiting.ended() {
+        return Err(failure);
+    }
+    found["connections"] = json!(connected);
     found["connect_ms"] = connecting.json();
     tell(args.json, &found, "round trips", "a round trip")?;
-    if !args.json && !idle.is_empty() {
-        println!("to connect {} and be answered: {}", idle.len(), spoken(&found["connect_ms"]));
+    if !args.json && connected > 0 {
+        println!("to connect {} and be answered: {}", connected, spoken(&found["connect_ms"]));
     }
     Ok(())
 }
@@ -76,11 +96,11 @@ async fn connect_all(
 ) -> Result<Vec<TcpStream>, Failure> {
     let progress = Progress::begin("connections", Some(count.into()));
     let turns = Arc::new(Semaphore::new(AT_A_TIME));
-    let mut tasks = Vec::new();
+    let mut tasks = JoinSet::new();
     for _ in 0..count {
         let (server, turns, times) = (Arc::clone(server), Arc::clone(&turns), times.clone());
         let done = Arc::clone(&progress.done);
-        tasks.push(tokio::spawn(async move {
+        tasks.spawn(async move {
             let _turn = turns.acquire().await;
             let began = Instant::now();
             let mut stream = connect(&server).await?;
@@ -88,12 +108,18 @@ async fn connect_all(
             times.note(began.elapsed());
             done.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
             Ok::<_, Failure>(stream)
-        }));
+        });
     }
     let mut idle = Vec::new();
-    for task in tasks {
-        let ended = task.await;
-        idle.push(ended.map_err(|error| Failure::Failed(format!("a connection: {error}")))??);
+    while let Some(ended) = tasks.join_next().await {
+        match ended.unwrap_or_else(|error| Err(Failure::Failed(error.to_string()))) {
+            Ok(stream) => idle.push(stream),
+            Err(Failure::Failed(why)) => {
+                let open = idle.len();
+                return Err(Failure::Failed(format!("{open} of {count} connections, then: {why}")));
+            }
+            Err(other) => return Err(other),
+        }
     }
     Ok(idle)
 }
@@ -110,16 +136,24 @@ async fn connect(server: &str) -> Result<TcpStream, Failure> {
 /// Bytes there and back.
 async fn round_trip(stream: &mut TcpStream) -> std::io::Result<u64> {
     stream.write_all(&REQUEST).await?;
+    let len = answer(stream).await?.len();
+    Ok((REQUEST.len() + 4 + len) as u64)
+}
+
+/// The next answer, without its length.
+pub(super) async fn answer(stream: &mut TcpStream) -> std::io::Result<Vec<u8>> {
     let len = stream.read_u32().await? as usize;
     if len > ANSWER_MAX {
         return Err(std::io::Error::other(format!("an answer of {len} bytes")));
     }
     let mut answer = vec![0; len];
     stream.read_exact(&mut answer).await?;
-    Ok((REQUEST.len() + 4 + len) as u64)
+    Ok(answer)
 }
 
-async fn within<T>(what: impl Future<Output = std::io::Result<T>>) -> Result<T, Failure> {
+pub(super) async fn within<T>(
+    what: impl Future<Output = std::io::Result<T>>,
+) -> Result<T, Failure> {
     match tokio::time::timeout(PATIENCE, what).await {
         Ok(Ok(done)) => Ok(done),
         Ok(Err(error)) => Err(Failure::Failed(format!("a connection failed: {error}"))),

@@ -8,6 +8,7 @@ mod connections;
 mod consume;
 mod e2e;
 mod floor;
+mod idle;
 mod latency;
 mod load;
 mod produce;

@@ -1,0 +1,68 @@
+//! What is measured against a broker is what it was asked to do.
+
+use std::process::{Command, Stdio};
+use std::time::Duration;
+
+use serde_json::Value;
+
+use super::{Broker, DOHLE, with_files};
+
+fn measured(broker: &Broker, args: &[&str]) -> Value {
+    let found = broker.json(&[&["bench"], args, &["--json"]].concat());
+    assert_eq!(found.len(), 1, "one object: {found:?}");
+    found.into_iter().next().unwrap()
+}
+
+#[test]
+fn records_are_written_and_read_and_the_topic_goes_again() {
+    let broker = Broker::start("bench-records");
+    broker.ok(&["topic", "create", "kept", "--partitions", "3"], "");
+    let written =
+        measured(&broker, &["produce", "--topic", "kept", "--records", "1000", "--warmup", "0s"]);
+    assert_eq!(written["records"], 1000);
+    let read = measured(&broker, &["consume", "kept"]);
+    assert_eq!(read["records"], 1000);
+    let open = measured(&broker, &["e2e", "--rate", "200", "--for", "1s", "--warmup", "0s"]);
+    assert!(open["latency_ms"]["p50"].as_f64().unwrap() > 0.0, "{open}");
+    let left = broker.ok(&["topic", "list"], "");
+    assert!(left.contains("kept") && !left.contains("bench-"), "{left}");
+}
+
+#[test]
+fn idle_connections_and_idle_consumers_are_counted() {
+    let broker = Broker::start("bench-idle");
+    broker.ok(&["topic", "create", "quiet", "--partitions", "2"], "");
+    let asked = ["connections", "--count", "40", "--rate", "20", "--for", "1s"];
+    let silent = measured(&broker, &asked);
+    assert_eq!(silent["connections"], 40);
+    let asked_for = silent["records"].as_u64().unwrap();
+    assert!((1..=21).contains(&asked_for), "twenty a second: {silent}");
+    let reading = measured(&broker, &[&asked[..], &["--topic", "quiet"]].concat());
+    assert_eq!(reading["connections"], 40);
+    let missing = [&["bench"], &asked[..], &["--topic", "nope"]].concat();
+    assert!(broker.fails(&missing, 1).contains("topic create nope"));
+}
+
+#[test]
+fn a_topic_that_is_written_to_has_no_idle_consumers() {
+    let broker = Broker::start("bench-busy");
+    broker.ok(&["topic", "create", "busy"], "");
+    let mut bench = Command::new(DOHLE);
+    bench.args(["bench", "connections", "--count", "3", "--topic", "busy", "--for", "3s"]);
+    let bench = bench.args(["--bootstrap", &broker.address]).stderr(Stdio::piped()).spawn();
+    std::thread::sleep(Duration::from_secs(1));
+    broker.ok(&["produce", "busy"], "one\n");
+    let said = bench.unwrap().wait_with_output().unwrap();
+    assert_eq!(said.status.code(), Some(1), "{said:?}");
+    assert!(
+        String::from_utf8_lossy(&said.stderr).contains("busy-0 is being written to"),
+        "{said:?}"
+    );
+}
+
+#[test]
+fn more_connections_than_a_broker_takes_is_said_within_the_patience_of_one() {
+    let broker = Broker::start_with("bench-many", with_files(96));
+    let said = broker.fails(&["bench", "connections", "--count", "400"], 1);
+    assert!(said.contains("of 400 connections, then: no answer within 30 s"), "{said}");
+}
