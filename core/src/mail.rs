@@ -466,6 +466,8 @@ pub enum AdminRequest {
     /// InitProducerId without a transactional id: a producer id never given before, or the
     /// given one with its next epoch.
     InitProducerId { current: Option<(ProducerId, ProducerEpoch)> },
+    /// DescribeQuorum.
+    DescribeQuorum,
 }
 
 /// A topic by name or by id.
@@ -544,6 +546,21 @@ pub enum AdminReply {
     Altered(Vec<Result<(), Refusal>>),
     /// A producer id and epoch.
     ProducerId(ProducerId, ProducerEpoch),
+    /// What the leader of the metadata quorum sees.
+    Quorum(QuorumView),
+}
+
+/// The metadata quorum as its leader sees it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct QuorumView {
+    /// The leader, who sees this.
+    pub leader: NodeId,
+    /// Its epoch.
+    pub epoch: LeaderEpoch,
+    /// Everything below is committed.
+    pub high_watermark: Offset,
+    /// Those that vote, and how far each has come.
+    pub voters: Vec<(NodeId, Offset)>,
 }
 
 /// A topic that was made (or would be).

@@ -10,6 +10,7 @@ use std::time::Duration;
 use bytes::Bytes;
 use dohle_wire::header::encode_response_header;
 use dohle_wire::id::{LeaderEpoch, Offset, Uuid};
+use dohle_wire::message::fetch_response::PartitionData;
 use dohle_wire::message::find_coordinator_response::Coordinator as FoundCoordinator;
 use dohle_wire::message::*;
 use dohle_wire::record::{Codecs, NoCodecs, RawBatch, RecordIter, patch};

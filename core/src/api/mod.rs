@@ -23,6 +23,7 @@ mod metadata;
 mod partitions;
 mod produce;
 mod producer_id;
+mod quorum;
 mod records;
 mod reply;
 mod topics;
@@ -251,6 +252,7 @@ pending! {
     CreatePartitions(topics::CreatePartitions),
     AlterConfigs(alter::AlterConfigs),
     ProducerId(producer_id::ProducerIdWanted),
+    Quorum(quorum::Described),
     FindCoordinator(find_coordinator::FindCoordinator),
     Group(groups::GroupCall),
 }
@@ -275,6 +277,7 @@ pub(crate) fn begin(ctx: &mut Ctx<'_>, body: &mut Reader) -> Result<Begun, Decod
         ApiKey::AlterConfigs => alter::begin(ctx, body),
         ApiKey::IncrementalAlterConfigs => alter::begin_incremental(ctx, body),
         ApiKey::DescribeCluster => cluster::begin(ctx, body),
+        ApiKey::DescribeQuorum => quorum::begin(ctx, body),
         ApiKey::DescribeTopicPartitions => partitions::begin(ctx, body),
         ApiKey::DescribeLogDirs => log_dirs::begin(ctx, body),
         ApiKey::AlterReplicaLogDirs => alter_dirs::begin(ctx, body),

@@ -49,6 +49,7 @@ pub const SERVED: &[Served] = &[
     all_of(ApiKey::CreatePartitions),
     all_of(ApiKey::IncrementalAlterConfigs),
     all_of(ApiKey::DescribeCluster),
+    all_of(ApiKey::DescribeQuorum),
     all_of(ApiKey::DescribeTopicPartitions),
     all_of(ApiKey::FindCoordinator),
     all_of(ApiKey::JoinGroup),

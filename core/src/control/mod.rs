@@ -262,6 +262,7 @@ fn answer(reply: ReplyTo, what: AdminReply, fx: &mut Fx<Effect>) {
 fn not_now(request: &AdminRequest) -> AdminReply {
     let code = match request {
         AdminRequest::InitProducerId { .. } => ErrorCode::CoordinatorNotAvailable,
+        AdminRequest::DescribeQuorum => ErrorCode::NotLeaderOrFollower,
         _ => ErrorCode::NotController,
     };
     AdminReply::Refused(Refusal::new(code, "the controller of this node is not active"))

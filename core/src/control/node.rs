@@ -262,8 +262,16 @@ impl Node {
             answer(reply, not_now(request), fx);
             return Ok(());
         }
-        if let AdminRequest::InitProducerId { .. } = request {
-            return self.on_producer_id(now, reply, request, fx);
+        match request {
+            AdminRequest::InitProducerId { .. } => {
+                return self.on_producer_id(now, reply, request, fx);
+            }
+            AdminRequest::DescribeQuorum => {
+                let view = self.quorum.view().map(AdminReply::Quorum);
+                answer(reply, view.unwrap_or_else(|| not_now(request)), fx);
+                return Ok(());
+            }
+            _ => {}
         }
         if self.frozen {
             answer(reply, AdminReply::Refused(self.frozen_refusal()), fx);

@@ -263,8 +263,8 @@ impl Controller {
         self.ahead.push_back(Arc::clone(&self.speculative));
     }
 
-    /// Decides a request, on top of everything appended. A request for a producer id is decided
-    /// by [`Self::give_producer_id`].
+    /// Decides a request, on top of everything appended. Those that change nothing by themselves
+    /// do not come here: producer ids are given by [`Self::give_producer_id`].
     pub fn decide(&mut self, request: &AdminRequest) -> Decision {
         let image = &self.speculative;
         let mut decision = match request {
@@ -278,8 +278,8 @@ impl Controller {
             AdminRequest::AlterConfigs { resources, validate_only } => {
                 configs::alter(image, resources, *validate_only)
             }
-            AdminRequest::InitProducerId { .. } => {
-                unreachable!("producer ids are given out, not decided")
+            AdminRequest::InitProducerId { .. } | AdminRequest::DescribeQuorum => {
+                unreachable!("{request:?} is answered without a decision")
             }
         };
         placement::prefer(image, &mut self.soft, &mut decision.records);

@@ -37,6 +37,7 @@ use crate::batch::CheckedBatch;
 use crate::disk::{DiskOp, FileIds, FilePath, IoDone, IoError, IoId, What};
 use crate::fx::Fx;
 use crate::log::{Log, LogProgress, LogSettings};
+use crate::mail::QuorumView;
 use crate::time::Now;
 
 /// Name of the metadata log's folder.
@@ -161,6 +162,14 @@ impl Quorum {
             Role::Leader { epoch, start: Some(_), closing: false, .. } => Some(*epoch),
             _ => None,
         }
+    }
+
+    /// What this node sees as the leader, once something of its epoch is committed.
+    #[must_use]
+    pub fn view(&self) -> Option<QuorumView> {
+        let (epoch, high_watermark, end) = (self.leads()?, self.high_watermark?, self.end()?);
+        let leader = self.settings.node;
+        Some(QuorumView { leader, epoch, high_watermark, voters: vec![(leader, end)] })
     }
 
     /// Everything below is committed; none before that is known.

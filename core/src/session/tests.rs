@@ -9,6 +9,7 @@ mod metadata;
 mod offsets;
 mod order;
 mod producing;
+mod quorum;
 
 use std::collections::BTreeMap;
 

@@ -45,6 +45,17 @@ class ClusterChecks:
             java = self.java.call("log-dirs", topic=topic, brokers=cluster["nodes"])["sizes"]
             expect_equal({p.rsplit("-", 1)[1]: size for p, size in sizes.items()}, java, "sizes by java")
 
+        def quorum():
+            described = ["metadata-quorum", "describe"]
+            status = self.tools.run(*described, "--status").stdout.decode()
+            said = dict(re.findall(r"^(\w+): +(.+)$", status, re.MULTILINE))
+            expect_equal(cluster["id"], said["ClusterId"], "cluster id")
+            expect_equal(cluster["controller"], int(said["LeaderId"]), "leader")
+            expect(int(said["LeaderEpoch"]) > 0 and int(said["HighWatermark"]) > 0, f"{status!r}")
+            table = self.tools.run(*described, "--replication").stdout.decode().strip().splitlines()
+            rows = [row.split("\t") for row in table if not row.startswith("NodeId")]
+            expect_equal([(said["LeaderId"], "0", "Leader")], [(r[0].strip(), r[3].strip(), r[6].strip()) for r in rows], "replicas")
+
         def kcat_list():
             listing = json.loads(self.kcat.run("-L", "-J").stdout)
             expect_equal(sorted(cluster["nodes"]), sorted(node["id"] for node in listing["brokers"]), "brokers by kcat")
@@ -58,6 +69,7 @@ class ClusterChecks:
         self.check(f"{name} cluster-id", cluster_id)
         self.check(f"{name} broker-api-versions", api_versions)
         self.check(f"{name} log-dirs", log_dirs)
+        self.check(f"{name} metadata-quorum", quorum)
         self.check(f"{name} kcat-list", kcat_list)
         self.check(f"{name} describe-cluster-by-confluent", confluent_cluster)
 

@@ -22,9 +22,10 @@ use dohle_wire::message::fetch_request::{FetchPartition, FetchTopic};
 use dohle_wire::message::{
     AlterConfigsRequest, AlterReplicaLogDirsRequest, ApiVersionsRequest, CreatePartitionsRequest,
     CreateTopicsRequest, DeleteRecordsRequest, DeleteTopicsRequest, DescribeClusterRequest,
-    DescribeConfigsRequest, DescribeLogDirsRequest, DescribeTopicPartitionsRequest, FetchRequest,
-    IncrementalAlterConfigsRequest, InitProducerIdRequest, ListOffsetsRequest, MetadataRequest,
-    OffsetForLeaderEpochRequest, PartitionProduceData, ProduceRequest, Request, TopicProduceData,
+    DescribeConfigsRequest, DescribeLogDirsRequest, DescribeQuorumRequest,
+    DescribeTopicPartitionsRequest, FetchRequest, IncrementalAlterConfigsRequest,
+    InitProducerIdRequest, ListOffsetsRequest, MetadataRequest, OffsetForLeaderEpochRequest,
+    PartitionProduceData, ProduceRequest, Request, TopicProduceData, describe_quorum_request,
 };
 use dohle_wire::record::{BatchBuilder, Compression};
 use dohle_wire::{ApiKey, Records, RequestHeader};
@@ -80,12 +81,20 @@ fn seeds() -> Vec<Bytes> {
     every_version(&AlterConfigsRequest::default(), &mut frames);
     every_version(&IncrementalAlterConfigsRequest::default(), &mut frames);
     every_version(&DescribeClusterRequest::default(), &mut frames);
+    every_version(&describe_quorum(), &mut frames);
     every_version(&DescribeTopicPartitionsRequest::default(), &mut frames);
     every_version(&AlterReplicaLogDirsRequest::default(), &mut frames);
     every_version(&DescribeLogDirsRequest::default(), &mut frames);
     every_version(&InitProducerIdRequest::default(), &mut frames);
     assert!(frames.len() > 60, "{} seeds", frames.len());
     frames
+}
+
+fn describe_quorum() -> DescribeQuorumRequest {
+    let partitions = vec![describe_quorum_request::PartitionData { partition_index: 0 }];
+    let topic_name = "__cluster_metadata".to_owned();
+    let topic = describe_quorum_request::TopicData { topic_name, partitions };
+    DescribeQuorumRequest { topics: vec![topic] }
 }
 
 fn produce(compression: Compression) -> ProduceRequest {

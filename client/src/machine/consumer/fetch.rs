@@ -4,7 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use dohle_wire::id::{NodeId, Offset, TopicId};
-use dohle_wire::message::{FetchRequest, FetchResponse, FetchableTopicResponse, PartitionData};
+use dohle_wire::message::fetch_response::PartitionData;
+use dohle_wire::message::{FetchRequest, FetchResponse, FetchableTopicResponse};
 use dohle_wire::{ApiKey, ErrorCode, records::Records};
 
 use super::buffer::{Buffer, Reading};

@@ -4,10 +4,10 @@ use bytes::Bytes;
 use dohle_wire::codec::Hole;
 use dohle_wire::error::ErrorCode;
 use dohle_wire::id::TopicId;
-use dohle_wire::message::fetch_response::{EpochEndOffset, LeaderIdAndEpoch, NodeEndpoint};
-use dohle_wire::message::{
-    AbortedTransaction, FetchResponse, FetchableTopicResponse, PartitionData,
+use dohle_wire::message::fetch_response::{
+    EpochEndOffset, LeaderIdAndEpoch, NodeEndpoint, PartitionData,
 };
+use dohle_wire::message::{AbortedTransaction, FetchResponse, FetchableTopicResponse};
 use dohle_wire::records::Records;
 
 use crate::api::lookup::{TopicKey, leader_hint};

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use dohle_wire::error::ErrorCode;
-use dohle_wire::id::{NodeId, Offset, PartitionIndex};
+use dohle_wire::id::{LeaderEpoch, NodeId, Offset, PartitionIndex};
 
 use super::*;
 use crate::control::Input;
@@ -71,9 +71,28 @@ fn requests_before_ready_and_after_shutdown_are_refused_for_now() {
     assert_eq!(refusal(world.ask(create("t"))), ErrorCode::NotController);
     let init = AdminRequest::InitProducerId { current: None };
     assert_eq!(refusal(world.ask(init)), ErrorCode::CoordinatorNotAvailable);
+    let describe = AdminRequest::DescribeQuorum;
+    assert_eq!(refusal(world.ask(describe)), ErrorCode::NotLeaderOrFollower);
     world.boot();
     world.stop();
     assert_eq!(refusal(world.ask(create("t"))), ErrorCode::NotController);
+}
+
+#[test]
+fn the_quorum_is_described_as_its_leader_sees_it() {
+    let mut world = World::started(&[]);
+    let mut view = || match world.ask(AdminRequest::DescribeQuorum) {
+        Some(AdminReply::Quorum(view)) => view,
+        other => panic!("{other:?}"),
+    };
+    let before = view();
+    assert_eq!((before.leader, before.epoch), (NodeId(1), LeaderEpoch(1)));
+    assert_eq!(before.voters, [(NodeId(1), before.high_watermark)]);
+    world.made("t");
+    world.stop();
+    world.boot();
+    let Some(AdminReply::Quorum(after)) = world.ask(AdminRequest::DescribeQuorum) else { panic!() };
+    assert!(after.epoch > before.epoch && after.high_watermark > before.high_watermark);
 }
 
 #[test]

@@ -57,6 +57,8 @@ pub mod describe_groups_request;
 pub mod describe_groups_response;
 pub mod describe_log_dirs_request;
 pub mod describe_log_dirs_response;
+pub mod describe_quorum_request;
+pub mod describe_quorum_response;
 pub mod describe_topic_partitions_request;
 pub mod describe_topic_partitions_response;
 pub mod end_transaction_record;
@@ -202,6 +204,8 @@ pub use describe_log_dirs_request::{DescribableLogDirTopic, DescribeLogDirsReque
 pub use describe_log_dirs_response::{
     DescribeLogDirsPartition, DescribeLogDirsResponse, DescribeLogDirsResult, DescribeLogDirsTopic,
 };
+pub use describe_quorum_request::DescribeQuorumRequest;
+pub use describe_quorum_response::{DescribeQuorumResponse, Listener, Node};
 pub use describe_topic_partitions_request::{DescribeTopicPartitionsRequest, TopicRequest};
 pub use describe_topic_partitions_response::{
     DescribeTopicPartitionsResponse, DescribeTopicPartitionsResponsePartition,
@@ -210,10 +214,8 @@ pub use describe_topic_partitions_response::{
 pub use end_transaction_record::EndTransactionRecord;
 pub use feature_level_record::FeatureLevelRecord;
 pub use fence_broker_record::FenceBrokerRecord;
-pub use fetch_request::{FetchPartition, FetchRequest, FetchTopic, ForgottenTopic, ReplicaState};
-pub use fetch_response::{
-    AbortedTransaction, FetchResponse, FetchableTopicResponse, PartitionData, SnapshotId,
-};
+pub use fetch_request::{FetchPartition, FetchRequest, FetchTopic, ForgottenTopic};
+pub use fetch_response::{AbortedTransaction, FetchResponse, FetchableTopicResponse, SnapshotId};
 pub use find_coordinator_request::FindCoordinatorRequest;
 pub use find_coordinator_response::{Coordinator, FindCoordinatorResponse};
 pub use group::GroupRecord;

@@ -150,6 +150,8 @@ differential! {
     describe_log_dirs_response: DescribeLogDirsResponse;
     describe_cluster_request: DescribeClusterRequest;
     describe_cluster_response: DescribeClusterResponse;
+    describe_quorum_request: DescribeQuorumRequest;
+    describe_quorum_response: DescribeQuorumResponse;
     describe_topic_partitions_request: DescribeTopicPartitionsRequest;
     describe_topic_partitions_response: DescribeTopicPartitionsResponse;
     offset_for_leader_epoch_request: OffsetForLeaderEpochRequest;

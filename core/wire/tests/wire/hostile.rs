@@ -6,10 +6,11 @@ use crate::support::{decode, encode, versions};
 use bytes::{Bytes, BytesMut};
 use dohle_wire::id::Uuid;
 use dohle_wire::message::fetch_request::{FetchPartition, FetchTopic};
+use dohle_wire::message::fetch_response::PartitionData;
 use dohle_wire::message::{
     ApiVersionsRequest, FetchRequest, FetchResponse, FetchableTopicResponse, GroupRecord,
-    MetadataRecord, MetadataRequest, MetadataRequestTopic, PartitionData, PartitionProduceData,
-    ProduceRequest, TopicProduceData,
+    MetadataRecord, MetadataRequest, MetadataRequestTopic, PartitionProduceData, ProduceRequest,
+    TopicProduceData,
 };
 use dohle_wire::records::Records;
 use dohle_wire::{ApiKey, DecodeError, Message, Reader, RequestHeader, Writer, consumer_protocol};

@@ -55,6 +55,8 @@ mod describe_groups_request;
 mod describe_groups_response;
 mod describe_log_dirs_request;
 mod describe_log_dirs_response;
+mod describe_quorum_request;
+mod describe_quorum_response;
 mod describe_topic_partitions_request;
 mod describe_topic_partitions_response;
 mod end_transaction_record;
@@ -158,6 +160,8 @@ macro_rules! for_each_message {
         $check::<dohle_wire::message::DescribeGroupsResponse>($($arg),*);
         $check::<dohle_wire::message::DescribeLogDirsRequest>($($arg),*);
         $check::<dohle_wire::message::DescribeLogDirsResponse>($($arg),*);
+        $check::<dohle_wire::message::DescribeQuorumRequest>($($arg),*);
+        $check::<dohle_wire::message::DescribeQuorumResponse>($($arg),*);
         $check::<dohle_wire::message::DescribeTopicPartitionsRequest>($($arg),*);
         $check::<dohle_wire::message::DescribeTopicPartitionsResponse>($($arg),*);
         $check::<dohle_wire::message::FetchRequest>($($arg),*);
@@ -260,6 +264,7 @@ macro_rules! for_each_request {
         $check::<dohle_wire::message::DescribeConfigsRequest>($($arg),*);
         $check::<dohle_wire::message::DescribeGroupsRequest>($($arg),*);
         $check::<dohle_wire::message::DescribeLogDirsRequest>($($arg),*);
+        $check::<dohle_wire::message::DescribeQuorumRequest>($($arg),*);
         $check::<dohle_wire::message::DescribeTopicPartitionsRequest>($($arg),*);
         $check::<dohle_wire::message::FetchRequest>($($arg),*);
         $check::<dohle_wire::message::FindCoordinatorRequest>($($arg),*);
