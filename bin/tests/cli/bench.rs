@@ -24,6 +24,10 @@ fn records_are_written_and_read_and_the_topic_goes_again() {
     assert_eq!(read["records"], 1000);
     let open = measured(&broker, &["e2e", "--rate", "200", "--for", "1s", "--warmup", "0s"]);
     assert!(open["latency_ms"]["p50"].as_f64().unwrap() > 0.0, "{open}");
+    let large =
+        ["bench", "produce", "--record-size", "2000000", "--records", "1", "--warmup", "0s"];
+    let said = broker.fails(&large, 1);
+    assert!(said.contains("1 records were not acknowledged, the first because: "), "{said}");
     let left = broker.ok(&["topic", "list"], "");
     assert!(left.contains("kept") && !left.contains("bench-"), "{left}");
 }

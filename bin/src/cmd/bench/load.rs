@@ -2,14 +2,14 @@
 //!
 //! What is sent during the warm-up counts nowhere; the clock starts with the first record after it.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use dohle_client::api::Producer;
 use dohle_client::config::ProducerConfig;
-use dohle_client::machine::producer::ProducerRecord;
+use dohle_client::machine::producer::{ProduceError, ProducerRecord};
 use dohle_codec::NativeCodecs;
 use dohle_net::client::Tokio;
 use tokio::sync::{Semaphore, watch};
@@ -97,7 +97,9 @@ pub(super) struct Load {
     begun: AtomicU64,
     /// Those that count and are acknowledged.
     pub(super) acked: Arc<AtomicU64>,
-    pub(super) failed: Arc<AtomicU64>,
+    /// Those that are not, and why the first of them is not.
+    failed: Arc<AtomicU64>,
+    why: Arc<OnceLock<ProduceError>>,
     /// Of those that count, from when they were due to their acknowledgement.
     pub(super) latency: Latency,
 }
@@ -111,6 +113,7 @@ impl Load {
             begun: AtomicU64::new(0),
             acked: Arc::clone(acked),
             failed: Arc::default(),
+            why: Arc::default(),
             latency: Latency::new(),
         })
     }
@@ -148,10 +151,10 @@ impl Load {
             done(producer.await)??;
         }
         let took = counts_from.elapsed();
-        match self.failed.load(Relaxed) {
-            0 => Ok((done(measure.await)?, took)),
-            failed => Err(Failure::Failed(format!("{failed} records were not acknowledged"))),
-        }
+        let Some(why) = self.why.get() else { return Ok((done(measure.await)?, took)) };
+        let failed = self.failed.load(Relaxed);
+        let text = format!("{failed} records were not acknowledged, the first because: {why}");
+        Err(Failure::Failed(text))
     }
 
     fn config(&self) -> Result<ProducerConfig, Failure> {
@@ -218,6 +221,7 @@ impl Load {
         let value = self.stamped(payload, due);
         let counts = due >= self.counts_from();
         let (acked, failed) = (Arc::clone(&self.acked), Arc::clone(&self.failed));
+        let why = Arc::clone(&self.why);
         let latency = self.latency.clone();
         let told = move |fate: Result<_, _>| {
             drop(permit);
@@ -227,7 +231,10 @@ impl Load {
                     acked.fetch_add(1, Relaxed);
                 }
                 Ok(_) => {}
-                Err(_) => drop(failed.fetch_add(1, Relaxed)),
+                Err(error) => {
+                    failed.fetch_add(1, Relaxed);
+                    why.get_or_init(|| error);
+                }
             }
         };
         let queued = producer.send_with(ProducerRecord::new(Arc::clone(&self.topic), value), told);
