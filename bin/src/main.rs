@@ -22,6 +22,7 @@ enum Command {
     Topic(cmd::topic::Args),
     /// List, describe and delete consumer groups, and change their offsets.
     Group(cmd::group::Args),
+    Cluster(cmd::nodes::Args),
     Produce(cmd::produce::Args),
     Consume(cmd::consume::Args),
     /// Measure how fast records are written and read, and how fast this machine could at most.
@@ -37,6 +38,7 @@ fn main() -> ExitCode {
         Command::Start(args) => cmd::start::run(&args),
         Command::Topic(args) => cmd::topic::run(args),
         Command::Group(args) => cmd::group::run(args),
+        Command::Cluster(args) => cmd::nodes::run(args),
         Command::Produce(args) => cmd::produce::run(args),
         Command::Consume(args) => cmd::consume::run(args),
         Command::Bench(args) => cmd::bench::run(args),

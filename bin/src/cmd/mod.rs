@@ -8,6 +8,7 @@ pub(crate) mod consume;
 mod greeting;
 pub(crate) mod group;
 pub(crate) mod log;
+pub(crate) mod nodes;
 pub(crate) mod produce;
 pub(crate) mod sim;
 pub(crate) mod start;

@@ -156,6 +156,26 @@ fn failures_say_what_to_do_and_have_codes() {
 }
 
 #[test]
+fn a_cluster_and_its_quorum_are_described() {
+    let broker = Broker::start("cluster");
+    let found = &broker.json(&["cluster", "describe", "--json"])[0];
+    let port: u16 = broker.address.rsplit_once(':').unwrap().1.parse().unwrap();
+    let one = json!({ "id": 1, "host": "127.0.0.1", "port": port, "rack": null });
+    assert_eq!((&found["controller"], &found["brokers"]), (&json!(1), &json!([one])));
+    let before = broker.json(&["cluster", "quorum", "--json"]).remove(0);
+    let role = (&before["leader"], &before["members"][0]["role"], &before["members"][0]["lag"]);
+    assert_eq!(role, (&json!(1), &json!("leader"), &json!(0)));
+    broker.ok(&["topic", "create", "t"], "");
+    let after = broker.json(&["cluster", "quorum", "--json"]).remove(0);
+    assert!(after["high_watermark"].as_i64() > before["high_watermark"].as_i64(), "{after}");
+    let told = broker.ok(&["cluster", "quorum"], "");
+    let high =
+        format!("leader 1, epoch {}, high watermark {}", after["epoch"], after["high_watermark"]);
+    assert!(told.starts_with(&high) && told.lines().count() == 3, "{told}");
+    assert!(broker.ok(&["cluster", "describe"], "").contains("controller 1"));
+}
+
+#[test]
 fn a_reader_ends_with_the_last_record_and_not_with_a_poll() {
     let broker = Broker::start("ends");
     broker.ok(&["topic", "create", "t", "--partitions", "3"], "");

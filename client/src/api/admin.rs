@@ -15,8 +15,8 @@ use super::slot::{Giver, slot};
 use crate::config::{AdminConfig, ConfigError};
 use crate::machine::admin::{
     AdminError, Call, ClusterDescription, ConfigChange, ConfigEntry, ConfigResource, Effect,
-    FoundOffset, GroupCall, GroupReply, Input, ItemError, NewTopic, OffsetSpec, Reply,
-    TopicDescription,
+    FoundOffset, GroupCall, GroupReply, Input, ItemError, NewTopic, OffsetSpec, QuorumDescription,
+    Reply, TopicDescription,
 };
 use crate::machine::{Admin as Machine, NetEffect, Token, TopicPartition};
 
@@ -195,6 +195,14 @@ impl<R: Runtime> Admin<R> {
     pub async fn describe_cluster(&self) -> Result<ClusterDescription, AdminError> {
         match self.call(Call::DescribeCluster).await? {
             Reply::Cluster(cluster) => Ok(cluster),
+            other => unreachable!("a reply has the kind of its call: {other:?}"),
+        }
+    }
+
+    /// Describes the metadata quorum.
+    pub async fn describe_quorum(&self) -> Result<QuorumDescription, AdminError> {
+        match self.call(Call::DescribeQuorum).await? {
+            Reply::Quorum(quorum) => Ok(quorum),
             other => unreachable!("a reply has the kind of its call: {other:?}"),
         }
     }

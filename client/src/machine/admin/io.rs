@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use dohle_wire::ErrorCode;
-use dohle_wire::id::{LeaderEpoch, NodeId, Offset, Timestamp, TopicId};
+use dohle_wire::id::{LeaderEpoch, NodeId, Offset, Timestamp, TopicId, Uuid};
 use thiserror::Error;
 
 use super::{GroupCall, GroupReply};
@@ -76,6 +76,8 @@ pub enum Call {
     ListOffsets(Vec<(TopicPartition, OffsetSpec)>),
     /// Describe the cluster. Gives [`Reply::Cluster`].
     DescribeCluster,
+    /// Describe the metadata quorum. Gives [`Reply::Quorum`].
+    DescribeQuorum,
     /// Something about groups. Gives [`Reply::Group`].
     Group(GroupCall),
 }
@@ -141,6 +143,8 @@ pub enum Reply {
     Offsets(BTreeMap<TopicPartition, Result<FoundOffset, ItemError>>),
     /// The cluster.
     Cluster(ClusterDescription),
+    /// The metadata quorum.
+    Quorum(QuorumDescription),
     /// Something about groups.
     Group(GroupReply),
 }
@@ -247,4 +251,34 @@ pub struct ClusterDescription {
     pub controller: Option<NodeId>,
     /// Its brokers.
     pub brokers: Vec<BrokerInfo>,
+}
+
+/// The metadata quorum, as its leader sees it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct QuorumDescription {
+    /// The leader.
+    pub leader: Option<NodeId>,
+    /// Its epoch.
+    pub epoch: LeaderEpoch,
+    /// Everything below is committed.
+    pub high_watermark: Offset,
+    /// Those that vote.
+    pub voters: Vec<QuorumReplica>,
+    /// Those that only follow.
+    pub observers: Vec<QuorumReplica>,
+}
+
+/// A member of the metadata quorum.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct QuorumReplica {
+    /// Its node.
+    pub node: NodeId,
+    /// Id of the directory that holds its metadata log; zero if the voters are static.
+    pub directory: Uuid,
+    /// The offset behind its last record; -1 if unknown.
+    pub log_end: Offset,
+    /// When it last fetched; -1 if unknown.
+    pub last_fetch: Timestamp,
+    /// When it last had everything that the leader has; -1 if unknown.
+    pub last_caught_up: Timestamp,
 }

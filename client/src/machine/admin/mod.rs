@@ -12,6 +12,7 @@
 mod advance;
 mod group;
 mod io;
+mod quorum;
 mod read;
 mod route;
 mod write;
@@ -28,7 +29,8 @@ pub use self::group::{
 };
 pub use self::io::{
     AdminError, Call, ClusterDescription, ConfigChange, ConfigEntry, ConfigResource, ConfigSource,
-    Effect, FoundOffset, Input, ItemError, NewTopic, OffsetSpec, Reply, TopicDescription,
+    Effect, FoundOffset, Input, ItemError, NewTopic, OffsetSpec, QuorumDescription, QuorumReplica,
+    Reply, TopicDescription,
 };
 
 use self::group::{Coordinators, Plan};

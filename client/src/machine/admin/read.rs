@@ -12,9 +12,10 @@ use dohle_wire::message::{
 use dohle_wire::{DecodeError, ErrorCode};
 
 use super::group::{self, Plan};
+use super::quorum;
 use super::{
     Call, ClusterDescription, ConfigEntry, ConfigResource, ConfigSource, FoundOffset, ItemError,
-    Reply, Tag, TopicDescription,
+    QuorumDescription, Reply, Tag, TopicDescription,
 };
 use crate::machine::TopicPartition;
 use crate::machine::cluster::{Answer, ClusterView, TopicInfo};
@@ -50,6 +51,13 @@ pub(super) fn empty_reply(call: &Call) -> Reply {
         Call::DescribeCluster => {
             Reply::Cluster(ClusterDescription { id: None, controller: None, brokers: Vec::new() })
         }
+        Call::DescribeQuorum => Reply::Quorum(QuorumDescription {
+            leader: None,
+            epoch: LeaderEpoch(-1),
+            high_watermark: Offset(-1),
+            voters: Vec::new(),
+            observers: Vec::new(),
+        }),
         Call::Group(call) => Reply::Group(group::empty_reply(call)),
     }
 }
@@ -88,7 +96,9 @@ pub(super) fn fail_item(
         (Call::Group(call), Reply::Group(reply)) => {
             return group::fail_item(call, item, plan, error, reply);
         }
-        (Call::DescribeTopics(_) | Call::DescribeCluster, _) => return Err(error),
+        (Call::DescribeTopics(_) | Call::DescribeCluster | Call::DescribeQuorum, _) => {
+            return Err(error);
+        }
         _ => unreachable!("a reply has the kind of its call"),
     }
     Ok(())
@@ -182,6 +192,7 @@ pub(super) fn read(
             };
             Ok(outcome)
         }
+        (Call::DescribeQuorum, Reply::Quorum(found)) => quorum::read(answer, items, found),
         (Call::Group(call), Reply::Group(reply)) => group::read(answer, items, call, plan, reply),
         _ => unreachable!("a reply has the kind of its call"),
     }
@@ -192,7 +203,7 @@ const fn is_passing(code: ErrorCode) -> bool {
     matches!(code, ErrorCode::NotController | ErrorCode::ThrottlingQuotaExceeded)
 }
 
-fn error(code: ErrorCode, message: Option<String>) -> Result<(), ItemError> {
+pub(super) fn error(code: ErrorCode, message: Option<String>) -> Result<(), ItemError> {
     if code == ErrorCode::None { Ok(()) } else { Err(ItemError { code, message }) }
 }
 

@@ -34,7 +34,7 @@ pub(super) fn items(call: &Call) -> usize {
         Call::AlterConfigs(list) => list.len(),
         Call::DeleteRecords(list) => list.len(),
         Call::ListOffsets(list) => list.len(),
-        Call::DescribeTopics(_) | Call::DescribeCluster => 1,
+        Call::DescribeTopics(_) | Call::DescribeCluster | Call::DescribeQuorum => 1,
         Call::Group(call) => group::items(call),
     }
 }
@@ -51,6 +51,7 @@ pub(super) fn topics_to_know(call: &Call) -> Vec<Arc<str>> {
         | Call::AlterConfigs(_)
         | Call::DescribeTopics(_)
         | Call::DescribeCluster
+        | Call::DescribeQuorum
         | Call::Group(_) => Vec::new(),
     }
 }
@@ -71,7 +72,8 @@ pub(super) fn route(
         | Call::DeleteTopics(_)
         | Call::CreatePartitions(_)
         | Call::DescribeTopics(_)
-        | Call::DescribeCluster => Route::Any,
+        | Call::DescribeCluster
+        | Call::DescribeQuorum => Route::Any,
         Call::Group(call) => of_group(call, item, view, plan, coordinators),
     }
 }

@@ -15,6 +15,7 @@ use dohle_wire::message::{
 };
 
 use super::group::{self, Plan};
+use super::quorum;
 use super::{Call, ConfigChange, ConfigResource, NewTopic, OffsetSpec, Tag};
 use crate::machine::cluster::{Cluster, ClusterView, Peer, SendError};
 use crate::machine::{Now, TopicPartition};
@@ -33,6 +34,7 @@ pub(super) const fn name(call: &Call) -> &'static str {
         Call::DeleteRecords(_) => "DeleteRecords",
         Call::ListOffsets(_) => "ListOffsets",
         Call::DescribeTopics(_) | Call::DescribeCluster => "Metadata",
+        Call::DescribeQuorum => "DescribeQuorum",
         Call::Group(call) => group::name(call),
     }
 }
@@ -63,6 +65,7 @@ pub(super) fn write(
         }
         Call::DescribeTopics(names) => out.send(i16::MAX, |_| describe(names.as_deref())),
         Call::DescribeCluster => out.send(i16::MAX, |_| describe(Some(&[]))),
+        Call::DescribeQuorum => out.send(i16::MAX, |_| quorum::request()),
         Call::Group(call) => group::write(out, call, items, plan),
     }
 }
