@@ -146,13 +146,15 @@ pub enum Mutant {
     RecordsBeforeOwner,
     /// Bytes count as synced once their sync is asked for (breaks L11).
     SyncedWhenAsked,
+    /// What a copy of a log has not synced is not counted (breaks L11).
+    CopiesNotCounted,
     /// Recovery cuts later segments off, whatever is known to be in them (breaks L7).
     LaterSegmentsCut,
 }
 
 impl Mutant {
     /// Every planted bug there is.
-    pub const ALL: [Self; 64] = [
+    pub const ALL: [Self; 65] = [
         Self::NoTornTailCheck,
         Self::NoSequenceCheck,
         Self::AckBeforeCompletion,
@@ -216,6 +218,7 @@ impl Mutant {
         Self::SealedAtOnce,
         Self::RecordsBeforeOwner,
         Self::SyncedWhenAsked,
+        Self::CopiesNotCounted,
         Self::LaterSegmentsCut,
     ];
 
@@ -292,6 +295,7 @@ impl Mutant {
             Self::SealedAtOnce => "sealed-at-once",
             Self::RecordsBeforeOwner => "records-before-owner",
             Self::SyncedWhenAsked => "synced-when-asked",
+            Self::CopiesNotCounted => "copies-not-counted",
             Self::LaterSegmentsCut => "later-segments-cut",
         }
     }

@@ -107,6 +107,7 @@ found! {
     a_folder_in_the_way_of_a_stray: StrayNamedTwice,
     a_cleaning_that_is_marked_too_soon: SwapMarkFirst,
     bytes_that_count_as_synced_when_that_is_asked_for: SyncedWhenAsked,
+    bytes_of_copies_that_are_not_counted: CopiesNotCounted,
 }
 
 mod from_outside {

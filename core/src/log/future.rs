@@ -8,7 +8,8 @@
 //! what its future has; batches keep their offsets, epochs and bytes; one read is under way at a
 //! time, and its batches are written before the next one is asked for.
 //!
-//! Must never know: who writes to the current log, what the metadata says, when it is time to swap.
+//! Must never know: who writes to the current log, what the metadata says, when it is time to swap,
+//! how much may be unsynced.
 
 use bytes::Bytes;
 use dohle_wire::id::{LeaderEpoch, Offset, TopicId};
@@ -20,7 +21,7 @@ use super::producer::ProducerTable;
 use super::recover::{Gaps, Recovered, Recovery, RecoveryPlan, parse_owner};
 use super::store::UNWATCHED;
 use super::tail::Span;
-use super::{Log, LogProgress, LogSettings, Reading, io_id, snapshot};
+use super::{Log, LogProgress, LogSettings, Reading, Unsynced, io_id, snapshot};
 use crate::disk::{
     DiskOp, FileId, FileIds, FilePath, IoDone, IoError, IoOk, Part, What, WholeRead,
 };
@@ -28,12 +29,9 @@ use crate::fx::Fx;
 use crate::mutant::Mutant;
 use crate::time::Now;
 
-/// Bytes read at a time; a larger batch comes whole.
-pub const PIECE_BYTES: u32 = 256 << 10;
-
-/// A sync is asked for when so many bytes were written without one, and nothing is copied while
-/// twice as many wait for one.
-const UNSYNCED_BYTES: u64 = 16 << 20;
+/// A sync is asked for when so many bytes were written without one, whatever is allowed: little is
+/// left to be synced at the end, for which writers wait.
+const SYNC_BYTES: u64 = 16 << 20;
 
 /// See the module.
 #[derive(Clone, Debug)]
@@ -46,6 +44,8 @@ pub struct Future {
     state: State,
     /// What is being read of the current log.
     piece: Option<Piece>,
+    /// So many bytes are read at a time.
+    piece_bytes: u32,
     /// The current log has no whole batch below that is not copied.
     reached: Offset,
 }
@@ -124,6 +124,7 @@ impl Future {
             settings,
             state,
             piece: None,
+            piece_bytes: 0,
             reached: Offset(0),
         }
     }
@@ -157,6 +158,19 @@ impl Future {
     #[must_use]
     pub fn extent(&self) -> (u64, Offset) {
         self.log().map_or((0, Offset(0)), |log| (log.size(), log.end()))
+    }
+
+    /// What of it is not known to be on the disk of which directory.
+    #[must_use]
+    pub fn unsynced(&self) -> Option<(u16, Unsynced)> {
+        self.log().map(|log| (self.folder.dir, log.unsynced()))
+    }
+
+    /// Asks for what was copied to be made durable.
+    pub fn flush<E: From<DiskOp>>(&mut self, fx: &mut Fx<E>) {
+        if let State::Filling(log) = &mut self.state {
+            log.flush_all(fx);
+        }
     }
 
     fn log(&self) -> Option<&Log> {
@@ -317,7 +331,6 @@ impl Future {
                 Next::Busy
             }
             State::Filling(log) if log.written() < log.end() => Next::Busy,
-            State::Filling(log) if log.unsynced().bytes >= 2 * UNSYNCED_BYTES => Next::Busy,
             State::Filling(log) if log.end().max(self.reached) >= source.durable() => {
                 Next::CaughtUp
             }
@@ -344,10 +357,12 @@ impl Future {
         self.state = State::Filling(Box::new(log));
     }
 
-    /// Reads the next part of the current log. To be called when there is one.
-    pub fn copy<E: From<DiskOp>>(&mut self, source: &Log, fx: &mut Fx<E>) {
+    /// Reads the next part of the current log, `bytes` or one batch that is larger. To be called
+    /// when there is one.
+    pub fn copy<E: From<DiskOp>>(&mut self, source: &Log, bytes: u32, fx: &mut Fx<E>) {
         let Some(from) = self.log().map(Log::end) else { return };
         let upto = source.durable();
+        self.piece_bytes = bytes;
         match source.read(from, upto) {
             Reading::Empty => self.reached = upto,
             Reading::At(span) => self.read(&span, upto, fx),
@@ -361,7 +376,7 @@ impl Future {
     }
 
     fn read<E: From<DiskOp>>(&mut self, span: &Span, upto: Offset, fx: &mut Fx<E>) {
-        let hole = span.hole(PIECE_BYTES);
+        let hole = span.hole(self.piece_bytes);
         let read = WholeRead::new(FileId(hole.file), hole.position, hole.len);
         fx.push(E::from(read.op(self.id())));
         self.piece = Some(Piece { upto, looking: None, reading: Some(read) });
@@ -393,7 +408,7 @@ impl Future {
         if log.end() == before {
             return Copied::Failed(format!("no batch at offset {before}"));
         }
-        if log.unsynced().bytes > UNSYNCED_BYTES {
+        if log.unsynced().bytes > SYNC_BYTES {
             log.flush_all(fx);
         }
         Copied::Working

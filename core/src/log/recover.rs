@@ -82,6 +82,13 @@ pub struct RecoveryPlan {
     pub settings: LogSettings,
 }
 
+impl RecoveryPlan {
+    /// Records below are on the disk.
+    fn known_durable(&self) -> Offset {
+        self.recovery_point.max(self.durable)
+    }
+}
+
 /// What took records out from between segments.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub enum Gaps {
@@ -681,6 +688,7 @@ impl Recovery {
             fx.push(E::from(DiskOp::Open { file, path }));
             let mut segment = Segment::new(base, file, now.wall);
             segment.size = found.size;
+            segment.synced = self.plan.known_durable().max(base);
             self.segments.push(segment);
         }
     }

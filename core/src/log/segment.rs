@@ -30,7 +30,7 @@ pub struct Segment {
     pub(super) written: Offset,
     /// Everything below is durable.
     pub(super) synced: Offset,
-    /// Bytes that no sync has made durable (after a crash: that none is known to have).
+    /// Bytes of batches that are not known to be durable.
     pub(super) unsynced: u64,
     /// A sync under way would make durable what is below, and so many of those bytes.
     pub(super) syncing: Option<(Offset, u64)>,
@@ -74,7 +74,7 @@ impl Segment {
         }
         self.bytes_since_index += len;
         self.size = position + len;
-        self.unsynced += len;
+        self.unsynced += if header.next_offset() > self.synced { len } else { 0 };
     }
 
     fn index(&mut self, header: &BatchHeader, position: u64) {

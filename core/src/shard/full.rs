@@ -129,6 +129,7 @@ impl Shard {
         }
         self.full_dirs.dirs.insert(dir, Some(now.mono.plus_ms(PROBE_INTERVAL_MS)));
         fx.push(Effect::Control(ToControl::DirFull { dir, why: why.to_owned() }));
+        self.cancel_moves_to(now, dir, fx);
     }
 
     /// Tries whether there is space.

@@ -17,12 +17,15 @@
 use super::slot::Opening;
 use super::*;
 use crate::disk::FilePath;
-use crate::log::future::{Copied, Future, Next, PIECE_BYTES};
+use crate::log::future::{Copied, Future, Next};
 use crate::log::recover::{Recovery, aside_name};
 use crate::mutant::Mutant;
 
 /// So many logs of a shard are copied at once; others wait.
 const ACTIVE: usize = 4;
+
+/// Bytes read at a time; a larger batch comes whole.
+const PIECE_BYTES: u32 = 256 << 10;
 
 /// The last steps begin when no more than this is left.
 const LAST_BYTES: u64 = 4 << 20;
@@ -212,20 +215,34 @@ impl Shard {
         let mut inner = std::mem::take(&mut self.inner);
         let copied = one.future.on_io(now, done, source, &mut self.files, &mut inner);
         let dir = one.dir;
+        self.count_copy(owner);
         self.carry_out(now, inner, fx);
         match copied {
             Copied::Working => {}
             Copied::Foreign => self.cancel_move(now, owner, fx),
-            Copied::Failed(why) | Copied::Full(why) => {
-                let folder = self.moves.held.get(&owner).map(|one| one.future.folder().clone());
-                let name = folder.map_or_else(String::new, |folder| folder.path.to_string());
-                let to = self.dir_path(dir);
-                let text = format!("{name}: the move to {to} is given up: {why}");
-                note(Level::Error, text, fx);
-                self.cancel_move(now, owner, fx);
-            }
+            Copied::Failed(why) | Copied::Full(why) => self.give_up_move(now, owner, &why, fx),
             Copied::DirFailed(why) => self.on_dir_failed(now, dir, &why, fx),
         }
+    }
+
+    /// What a copy has not synced counts as what a log has not.
+    fn count_copy(&mut self, owner: u32) {
+        let one =
+            self.moves.held.get(&owner).filter(|_| !self.mutants.has(Mutant::CopiesNotCounted));
+        self.slots.unflushed.set(owner, one.and_then(|one| one.future.unsynced()));
+    }
+
+    pub(super) fn flush_copy(&mut self, owner: u32, inner: &mut Fx<partition::Effect>) {
+        if let Some(one) = self.moves.held.get_mut(&owner) {
+            one.future.flush(inner);
+        }
+        self.count_copy(owner);
+    }
+
+    fn take_move(&mut self, owner: u32) -> Option<Move> {
+        let one = self.moves.held.remove(&owner);
+        self.count_copy(owner);
+        one
     }
 
     /// Whether records for the log in `slot` have to wait.
@@ -235,7 +252,7 @@ impl Shard {
 
     /// A move ends without having moved anything, and leaves nothing behind.
     fn cancel_move(&mut self, now: Now, owner: u32, fx: &mut Fx<Effect>) {
-        let Some(one) = self.moves.held.remove(&owner) else { return };
+        let Some(one) = self.take_move(owner) else { return };
         let mut inner = std::mem::take(&mut self.inner);
         one.future.remove(&mut inner);
         self.carry_out(now, inner, fx);
@@ -244,7 +261,7 @@ impl Shard {
 
     /// The partition in `slot` is being deleted: so is its copy.
     pub(super) fn delete_future(&mut self, slot: u32, fx: &mut Fx<Effect>) {
-        let one = self.moves.of(slot).and_then(|owner| self.moves.held.remove(&owner));
+        let one = self.moves.of(slot).and_then(|owner| self.take_move(owner));
         let Some(one) = one else { return };
         let mut inner: Fx<Effect> = Fx::new();
         one.future.remove(&mut inner);
@@ -261,7 +278,7 @@ impl Shard {
         let left: Vec<u32> =
             self.moves.held.iter().filter(|(_, one)| hit(one)).map(|(owner, _)| *owner).collect();
         for owner in left {
-            let Some(one) = self.moves.held.remove(&owner) else { continue };
+            let Some(one) = self.take_move(owner) else { continue };
             let mut inner = std::mem::take(&mut self.inner);
             one.future.release(&mut inner);
             self.carry_out(now, inner, fx);
@@ -315,7 +332,7 @@ impl Shard {
             Some(Slot::Open(_)) => {}
             Some(Slot::Opening(_) | Slot::Starved(_)) => return,
             Some(Slot::Failed(_) | Slot::Deleting(_)) | None => {
-                self.moves.held.remove(&owner);
+                self.take_move(owner);
                 return;
             }
         }
@@ -338,25 +355,28 @@ impl Shard {
         }
         one.step = Step::Copying;
         one.not_before = now.mono.plus_ms(BACKOFF_MS);
+        self.count_copy(owner);
         self.carry_out(now, inner, fx);
         self.resume_writes(now, slot, fx);
     }
 
     fn copy(&mut self, now: Now, owner: u32, fx: &mut Fx<Effect>) {
         let rate = self.move_rate();
+        let piece = self.slots.unflushed.piece(PIECE_BYTES);
         let Some(one) = self.moves.held.get_mut(&owner) else { return };
+        let waits = self.slots.unflushed.holds_back(one.dir);
         let Some(Slot::Open(partition)) = self.slots.get_mut(one.slot) else { return };
         let mut inner = std::mem::take(&mut self.inner);
         let mut last = false;
         match one.future.next(partition.log(), &mut inner) {
             Next::Busy => {}
-            Next::Piece if rate == Some(0) => {}
+            Next::Piece if waits || rate == Some(0) => {}
             Next::Piece if self.moves.next_piece > now.mono => {
                 self.moves.wake = Some(self.moves.next_piece);
             }
             Next::Piece => {
-                one.future.copy(partition.log(), &mut inner);
-                self.moves.next_piece = after_piece(now, rate);
+                one.future.copy(partition.log(), piece, &mut inner);
+                self.moves.next_piece = after_piece(now, piece, rate);
             }
             Next::CaughtUp if one.not_before > now.mono => {
                 let wake = self.moves.wake.map_or(one.not_before, |at| at.min(one.not_before));
@@ -373,6 +393,7 @@ impl Shard {
             one.step = Step::Last { until: now.mono.plus_ms(PAUSE_MS) };
             self.interrupt_loading(slot, fx);
         }
+        self.count_copy(owner);
         self.slots.look_at(slot);
         self.carry_out(now, inner, fx);
     }
@@ -386,12 +407,15 @@ impl Shard {
     }
 
     fn copy_last(&mut self, now: Now, owner: u32, until: Instant, fx: &mut Fx<Effect>) {
+        let piece = self.slots.unflushed.piece(PIECE_BYTES);
         let Some(one) = self.moves.held.get_mut(&owner) else { return };
-        let Some(Slot::Open(partition)) = self.slots.get_mut(one.slot) else { return };
+        let (slot, waits) = (one.slot, self.slots.unflushed.holds_back(one.dir));
+        let Some(Slot::Open(partition)) = self.slots.get_mut(slot) else { return };
         let mut inner = std::mem::take(&mut self.inner);
         match one.future.next(partition.log(), &mut inner) {
             Next::Busy => {}
-            Next::Piece => one.future.copy(partition.log(), &mut inner),
+            Next::Piece if waits => {}
+            Next::Piece => one.future.copy(partition.log(), piece, &mut inner),
             Next::CaughtUp if partition.log().durable() < partition.log().end() => {
                 partition.flush(&mut inner);
             }
@@ -400,7 +424,8 @@ impl Shard {
                 one.step = Step::Sealing { until };
             }
         }
-        self.slots.look_at(one.slot);
+        self.count_copy(owner);
+        self.slots.look_at(slot);
         self.carry_out(now, inner, fx);
     }
 
@@ -423,7 +448,7 @@ impl Shard {
         if !asked || !self.is_placed(&partition.id(), one.dir) {
             return;
         }
-        let Some(one) = self.moves.held.remove(&owner) else { return };
+        let Some(one) = self.take_move(owner) else { return };
         let Some(Slot::Open(mut partition)) = self.slots.remove(one.slot) else { return };
         let mut inner = std::mem::take(&mut self.inner);
         let old = partition.log().folder().clone();
@@ -460,7 +485,31 @@ impl Shard {
 
     /// A stop leaves what was copied as it is, for the next start.
     pub(super) fn stop_moves(&mut self) {
+        for owner in self.moves.held.keys().copied().collect::<Vec<_>>() {
+            self.take_move(owner);
+        }
         self.moves = Moves::default();
+    }
+
+    /// The logs that are being copied, for checkers.
+    pub fn copies(&self) -> impl Iterator<Item = &FilePath> {
+        self.moves.held.values().map(|one| one.future.folder())
+    }
+
+    /// Copies to a directory that is full are given up: they take what others need.
+    pub(super) fn cancel_moves_to(&mut self, now: Now, dir: u16, fx: &mut Fx<Effect>) {
+        let there = self.moves.held.iter().filter(|(_, one)| one.dir == dir);
+        for owner in there.map(|(owner, _)| *owner).collect::<Vec<_>>() {
+            self.give_up_move(now, owner, "its disk is full", fx);
+        }
+    }
+
+    fn give_up_move(&mut self, now: Now, owner: u32, why: &str, fx: &mut Fx<Effect>) {
+        let Some(one) = self.moves.held.get(&owner) else { return };
+        let (name, to) = (&one.future.folder().path, self.dir_path(one.dir));
+        let text = format!("{name}: the move to {to} is given up: {why}");
+        note(Level::Error, text, fx);
+        self.cancel_move(now, owner, fx);
     }
 
     /// How many there are.
@@ -470,9 +519,9 @@ impl Shard {
     }
 }
 
-/// When the next piece may be read after one at `now`.
-fn after_piece(now: Now, rate: Option<u64>) -> Instant {
+/// When the next piece may be read after one of so many bytes at `now`.
+fn after_piece(now: Now, bytes: u32, rate: Option<u64>) -> Instant {
     let Some(rate) = rate.filter(|rate| *rate > 0) else { return Instant(0) };
-    let ms = u64::from(PIECE_BYTES).saturating_mul(1000) / rate;
+    let ms = u64::from(bytes).saturating_mul(1000) / rate;
     now.mono.plus_ms(i64::try_from(ms).unwrap_or(i64::MAX))
 }

@@ -1,16 +1,21 @@
 //! Appended bytes that are not synced: never many in a data directory, so that little has to be
 //! looked through after a crash, and little is lost with the power.
 //!
-//! State: for each log, its bytes that no completed sync covers, and whether a sync is under way;
-//! by directory their sum, and the logs that wait for a sync, the one that has waited longest
-//! first. When a half of what is allowed waits, the oldest are synced until a quarter does. When
-//! all that is allowed is not on the disk, producers are held back until some of it is. How much
-//! was synced without a checkpoint is counted too: a recovery point that is only known in memory
-//! spares nobody anything.
+//! State: for each log, copies of logs on their way to another directory included, its bytes that
+//! no completed sync covers, and whether a sync is under way; by directory their sum, the logs that
+//! wait for a sync, the one that has waited longest first, and whether it is *closed*. When a half
+//! of what is allowed waits, the oldest are synced until a quarter does. When all that is allowed
+//! is not on the disk, the directory closes: producers are held back, and nothing is copied into
+//! it, until syncs have brought it down to three quarters. How much was synced without a checkpoint
+//! is counted too: a recovery point that is only known in memory spares nobody anything.
 //!
-//! Invariants: a producer's batch is appended only where less than is allowed is unsynced, so that
-//! there is never more than that and one batch (coordinators are not held back: members would be
-//! taken for dead; what they write is little); where producers are held back, a sync is under way.
+//! Invariants: a producer's batch is appended, and a piece of a copy read, only where less than is
+//! allowed is unsynced, so that there is never more than that, one batch, and a piece of each copy
+//! (coordinators are not held back: members would be taken for dead; what they write is little); a
+//! directory that is closed has a sync under way. While what was held back is tried again no
+//! directory opens, so that no batch of a partition overtakes an earlier one.
+//!
+//! What a log has that is being opened is not known, and not counted until it is open.
 //!
 //! Must never know: which bytes they are, when the operating system writes them by itself.
 
@@ -32,10 +37,8 @@ pub(super) struct Unflushed {
     next: u64,
     /// Bytes that were synced since the last checkpoint.
     synced: u64,
-    /// Producers are held back somewhere.
+    /// Some directory is closed.
     tight: bool,
-    /// Producers that were held back may go on.
-    released: bool,
     /// Something may have to be done since it was last looked at.
     changed: bool,
     mutants: Mutants,
@@ -47,6 +50,8 @@ struct Dir {
     /// As many of them are of logs that wait.
     waiting: u64,
     oldest_first: BTreeMap<u64, u32>,
+    /// Nothing may be appended until some of it is synced.
+    closed: bool,
 }
 
 #[derive(Copy, Clone, Debug)]
@@ -72,7 +77,6 @@ impl Unflushed {
             next: 0,
             synced: 0,
             tight: false,
-            released: false,
             changed: false,
             mutants: Mutants::default(),
         }
@@ -88,7 +92,6 @@ impl Unflushed {
             return;
         }
         let known = self.logs.remove(&slot);
-        let held_back = known.is_some_and(|known| self.holds_back(known.dir));
         if let Some(known) = known {
             self.take_out(known);
         }
@@ -96,9 +99,8 @@ impl Unflushed {
             let before = known.filter(|known| known.dir == dir);
             self.synced += before.map_or(0, |known| known.bytes.saturating_sub(log.bytes));
             self.put_in(slot, dir, log, before.and_then(|known| known.waits));
+            self.close_if_full(dir);
         }
-        self.released |= held_back && known.is_some_and(|known| !self.holds_back(known.dir));
-        self.tight = self.dirs.keys().any(|dir| self.holds_back(*dir));
         self.changed = true;
     }
 
@@ -115,11 +117,19 @@ impl Unflushed {
         known.bytes += more;
         here.bytes += more;
         here.waiting += if waits { more } else { 0 };
-        let most = self.most.unwrap_or(u64::MAX);
-        let much = here.waiting > most / 2 || here.bytes >= most;
-        self.changed |= much;
-        self.tight = self.tight || much && self.holds_back(dir);
+        self.changed |= here.waiting > self.most.unwrap_or(u64::MAX) / 2;
+        self.close_if_full(dir);
         true
+    }
+
+    fn close_if_full(&mut self, dir: u16) {
+        let (Some(most), Some(here)) = (self.most, self.dirs.get_mut(&dir)) else { return };
+        let bytes = match self.mutants.has(Mutant::SyncedWhenAsked) {
+            true => here.waiting,
+            false => here.bytes,
+        };
+        here.closed |= bytes >= most;
+        self.tight |= here.closed;
     }
 
     fn take_out(&mut self, known: Known) {
@@ -167,19 +177,25 @@ impl Unflushed {
 
     /// Whether nothing may be appended there until a sync has ended.
     pub(super) fn holds_back(&self, dir: u16) -> bool {
-        let here = self.dirs.get(&dir);
-        self.most.zip(here).is_some_and(|(most, here)| {
-            let bytes = match self.mutants.has(Mutant::SyncedWhenAsked) {
-                true => here.waiting,
-                false => here.bytes,
-            };
-            bytes >= most
-        })
+        self.tight && self.dirs.get(&dir).is_some_and(|here| here.closed)
     }
 
-    /// Whether producers may go on that were held back; asked again, the next ones are meant.
-    fn has_released(&mut self) -> bool {
-        std::mem::take(&mut self.released)
+    /// Opens the directories in which enough was synced; whether there were any.
+    fn reopen(&mut self) -> bool {
+        let (Some(most), true) = (self.most, self.tight) else { return false };
+        let mut opened = false;
+        for here in self.dirs.values_mut().filter(|here| here.closed) {
+            here.closed = here.bytes > most - most.div_ceil(4);
+            opened |= !here.closed;
+        }
+        self.tight = self.dirs.values().any(|here| here.closed);
+        opened
+    }
+
+    /// So much may be copied at a time, of `bytes`: pieces are small beside what is allowed.
+    pub(super) fn piece(&self, bytes: u32) -> u32 {
+        let quarter = self.most.unwrap_or(u64::MAX) / 4;
+        u32::try_from(quarter).map_or(bytes, |quarter| bytes.min(quarter.max(1)))
     }
 
     /// Bytes that wait for a sync in each data directory that had some.
@@ -197,9 +213,8 @@ impl Unflushed {
     }
 
     fn invariants(&self) {
-        let Some(most) = self.most else { return };
         for (number, dir) in &self.dirs {
-            let idle = dir.bytes >= most && dir.bytes == dir.waiting;
+            let idle = dir.closed && dir.bytes == dir.waiting;
             assert!(!idle, "{} unsynced bytes in directory {number}, and no sync", dir.bytes);
         }
     }
@@ -212,7 +227,9 @@ impl Shard {
             return;
         }
         self.flush_due(now, fx);
-        while self.slots.unflushed.has_released() {
+        while self.slots.unflushed.reopen() {
+            // Copies first: a piece is little, and producers would leave no room for it.
+            self.drive_moves(now, fx);
             self.unpark(now, fx);
             self.flush_due(now, fx);
         }
@@ -231,8 +248,10 @@ impl Shard {
         for slot in due {
             if let Some(partition) = self.slots.get_mut(slot).and_then(Slot::open_mut) {
                 partition.flush(&mut inner);
+                self.slots.look_at(slot);
+            } else {
+                self.flush_copy(slot, &mut inner);
             }
-            self.slots.look_at(slot);
         }
         self.carry_out(now, inner, fx);
     }
@@ -257,7 +276,6 @@ mod tests {
 
     fn set(all: &mut Unflushed, slot: u32, dir: u16, bytes: u64, syncing: bool) {
         all.set(slot, Some((dir, Unsynced { bytes, syncing })));
-        all.invariants();
     }
 
     fn bytes(all: &Unflushed) -> Vec<(u16, u64)> {
@@ -287,11 +305,31 @@ mod tests {
         set(&mut all, 7, 0, 60, true);
         assert!(!all.holds_back(0));
         set(&mut all, 7, 0, 100, true);
-        assert!(all.holds_back(0) && !all.holds_back(1) && !all.has_released());
+        assert!(all.holds_back(0) && !all.holds_back(1) && !all.reopen());
+        set(&mut all, 7, 0, 76, true);
+        assert!(!all.reopen() && all.holds_back(0), "it stays closed until there is some room");
+        set(&mut all, 7, 0, 75, true);
+        assert!(all.holds_back(0), "it opens only where what waited is tried again");
+        assert!(all.reopen() && !all.holds_back(0) && !all.reopen());
+    }
+
+    #[test]
+    fn the_smallest_allowance_opens_when_all_is_synced() {
+        let mut all = unflushed(1);
+        set(&mut all, 7, 0, 1, true);
+        assert!(all.holds_back(0) && !all.reopen());
+        all.invariants();
+        set(&mut all, 7, 0, 0, false);
+        assert!(all.reopen() && !all.holds_back(0));
+    }
+
+    #[test]
+    #[should_panic(expected = "and no sync")]
+    fn a_closed_directory_has_a_sync_under_way() {
+        let mut all = unflushed(100);
         set(&mut all, 7, 0, 100, true);
-        assert!(!all.has_released());
-        set(&mut all, 7, 0, 40, false);
-        assert!(!all.holds_back(0) && all.has_released() && !all.has_released());
+        set(&mut all, 7, 0, 80, false);
+        all.invariants();
     }
 
     #[test]
@@ -301,7 +339,7 @@ mod tests {
         set(&mut all, 1, 0, 100, true);
         assert!(all.holds_back(0));
         set(&mut all, 1, 1, 25, false);
-        assert!(!all.holds_back(0) && all.has_released());
+        assert!(all.reopen() && !all.holds_back(0));
         assert_eq!((bytes(&all), all.due()), (vec![(0, 0), (1, 55)], vec![2]));
         set(&mut all, 2, 1, 55, true);
         all.set(2, None);

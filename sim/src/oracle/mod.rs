@@ -75,8 +75,8 @@ pub struct Oracles {
     before: Option<recovery::Before>,
     /// Where the logs of the last process that served began.
     starts: BTreeMap<FilePath, i64>,
-    /// What was not on the disks, by data directory, when it was looked at last.
-    unsynced: BTreeMap<u16, unsynced::Unsynced>,
+    /// What of the logs was not on the disks when it was looked at last.
+    unsynced: BTreeMap<FilePath, unsynced::Unsynced>,
     /// Nothing acknowledged may be lost with power.
     fsync: bool,
 }

@@ -282,7 +282,7 @@ impl Recovery {
         fx: &mut Fx<E>,
     ) -> Result<(), String> {
         let start = self.log_start();
-        if self.plan.clean || start < self.plan.recovery_point.max(self.plan.durable) {
+        if self.plan.clean || start < self.plan.known_durable() {
             return Err(format!(
                 "starts at offset {start} by its {LOG_START}, and its first segment is {first}: \
                  one is missing. Nothing was changed"
@@ -317,7 +317,7 @@ impl Recovery {
         let hasty = self.plan.settings.mutants.has(Mutant::LaterSegmentsCut);
         let later = self.segments.get(at + 1).filter(|_| !hasty);
         let kept = later.map_or(kept, |later| kept.min(later.base));
-        let promised = self.plan.recovery_point.max(self.plan.durable);
+        let promised = self.plan.known_durable();
         let refuses = !self.plan.settings.mutants.has(Mutant::DamageCutAnywhere);
         if self.plan.clean || (kept < promised && refuses) {
             return Err(format!(
@@ -484,8 +484,7 @@ impl Recovery {
     pub(super) fn finish(&mut self) -> Log {
         let plan = &self.plan;
         let synced = plan.clean || plan.settings.syncs_before_ack();
-        let known = plan.recovery_point.max(plan.durable);
-        let durable = if synced { self.end } else { self.end.min(known) };
+        let durable = if synced { self.end } else { self.end.min(plan.known_durable()) };
         let first = self.first_base();
         let mut log = Log::empty(
             plan.owner,

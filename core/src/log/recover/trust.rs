@@ -317,8 +317,9 @@ impl Recovery {
         at: usize,
         fx: &mut Fx<E>,
     ) -> Result<(), String> {
-        let Segment { base, file, size, created, .. } = self.segments[at];
-        let anew = Box::new(Segment::new(base, file, created));
+        let Segment { base, file, size, created, synced, .. } = self.segments[at];
+        let mut anew = Box::new(Segment::new(base, file, created));
+        anew.synced = synced;
         self.go_on_rebuilding(at, anew, Scan::new(0, size, base, true), fx)
     }
 

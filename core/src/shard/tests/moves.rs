@@ -406,3 +406,64 @@ fn a_copy_goes_on_behind_segments_that_were_removed() {
     assert_eq!(world.dir(), Some(1), "{:?}", world.notes);
     assert_eq!(world.bases(1, 7), [6], "{:?}", world.notes);
 }
+
+/// Allows so many batches to be unsynced.
+fn with_allowance(batches: usize) -> (World, u64) {
+    let allowed = batch(5, 2, None).bytes().len() * batches;
+    let properties = [DIRS[0], ("dohle.unflushed.bytes", &allowed.to_string())];
+    let mut world = World::with(&properties);
+    world.topic("t", 1, SMALL);
+    (0..40).for_each(|n| world.produce(100 + n, 1, Acks::All, batch(5, 2, None)));
+    (world, allowed as u64)
+}
+
+/// What is not synced in the directory that copies go to.
+fn unsynced(world: &World) -> u64 {
+    let there = world.shard.slots.unflushed.by_dir().find(|(dir, _)| *dir == 1);
+    there.map_or(0, |(_, bytes)| bytes)
+}
+
+#[test]
+fn copies_wait_for_the_disk_as_producers_do() {
+    let (mut world, allowed) = with_allowance(8);
+    world.held = Some(What::Flush);
+    assert_eq!(world.alter_dir(1, 1, 1), Ok(()));
+    let mut most = 0;
+    for _ in 0..200 {
+        most = most.max(unsynced(&world));
+        for op in std::mem::take(&mut world.waiting) {
+            let done = world.disk.run(op).expect("it ends");
+            world.step(Input::Io(done));
+        }
+        world.place();
+    }
+    assert_eq!(world.dir(), Some(1), "{:?}", world.notes);
+    assert!((allowed..=allowed * 5 / 4).contains(&most), "{most} unsynced, {allowed} allowed");
+}
+
+#[test]
+fn a_copy_goes_on_after_a_crash_that_has_much_to_sync() {
+    let (mut world, allowed) = with_allowance(8);
+    assert_eq!(world.alter_dir(1, 1, 1), Ok(()));
+    world.disk.kill();
+    world.held = Some(What::Flush);
+    world.reboot();
+    world.produce(1, 1, Acks::All, batch(5, 2, None));
+    assert!(unsynced(&world) > 2 * allowed, "{}", unsynced(&world));
+    world.release();
+    world.place();
+    assert_eq!(world.dir(), Some(1), "{:?}", world.notes);
+    assert!(unsynced(&world) < allowed, "{}", unsynced(&world));
+}
+
+#[test]
+fn a_copy_to_a_full_directory_gives_its_space_back() {
+    let mut world = World::filled(SMALL);
+    assert_eq!(world.alter_dir(1, 1, 1), Ok(()));
+    assert_eq!(world.folders(1).len(), 1);
+    world.mail(ToShard::DirFull { dir: 1, why: "the metadata needs space".to_owned() });
+    assert_eq!((world.folders(1).len(), world.shard.moving()), (0, 0));
+    assert!(world.notes.iter().any(|note| note.contains("its disk is full")), "{:?}", world.notes);
+    world.produce(2, 1, Acks::All, batch(5, 1, None));
+    assert_eq!(base(world.produced(2)), 20);
+}
