@@ -299,8 +299,8 @@ struct Partition {
     positions: BTreeMap<u64, i64>,
     gaps: Vec<Gap>,
     stale: BTreeSet<(i64, u64)>,
-    /// Who read which offset with what was lost from there: it may be there again, as before.
-    doubtful: BTreeSet<(u64, i64)>,
+    /// Who read at which offset what was lost from there: it may be there again, as before.
+    doubtful: BTreeSet<(u64, i64, u64)>,
     start: i64,
 }
 
@@ -418,7 +418,7 @@ impl Checker {
         self.report.counts.polled += 1;
         let partition = self.partition(key);
         if partition.stale.contains(&(*offset, *value)) {
-            partition.doubtful.insert((process, *offset));
+            partition.doubtful.insert((process, *offset, *value));
             return;
         }
         partition.read.insert(*value);
@@ -505,8 +505,9 @@ impl Partition {
             if visible >= to {
                 continue;
             }
-            let mut between = self.log.range(visible..to).map(|(offset, _)| *offset);
-            if let Some(skipped) = between.find(|at| !self.doubtful.contains(&(process, *at))) {
+            let unseen =
+                |(at, value): &(&i64, &u64)| !self.doubtful.contains(&(process, **at, **value));
+            if let Some((&skipped, _)) = self.log.range(visible..to).find(unseen) {
                 let key = key.clone();
                 found.push(Anomaly::PollSkip { process, key, from, to, skipped });
             }

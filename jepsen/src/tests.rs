@@ -204,6 +204,22 @@ fn what_was_lost_may_be_written_again_at_its_place() {
 }
 
 #[test]
+fn what_was_lost_excuses_no_other_record_at_its_place() {
+    let skip = Anomaly::PollSkip { process: 2, key: key(), from: 0, to: 2, skipped: 1 };
+    History::new()
+        .wrote(10, 0)
+        .send(1, 11)
+        .read(1, &[(0, 10), (1, 11)])
+        .read(2, &[(0, 10)])
+        .did(0, Action::Forgotten { key: key(), from: 1 })
+        .wrote(13, 1)
+        .wrote(12, 2)
+        .read(2, &[(1, 11), (2, 12)])
+        .read(4, &[(0, 10), (1, 13), (2, 12)])
+        .finds(&[skip]);
+}
+
+#[test]
 fn deleted_records_need_not_be_read() {
     History::new()
         .wrote(10, 0)
