@@ -3,12 +3,14 @@
 //! It has a thread and a runtime of its own: a page over ten thousand logs takes none of the time
 //! in which clients are served, and a node whose workers hang still says so.
 //!
-//! Bounds: connections at once, the time a request may take to come and its answer to leave.
-//! Nothing can be changed here.
+//! Bounds: connections at once, the time a request may take to come and its answer to leave. Who
+//! comes when all seats are taken does not wait for those that have said nothing yet: the one of
+//! them that has been there longest leaves. Nothing can be changed here.
 
 mod gather;
 mod metrics;
 mod process;
+mod seats;
 
 use std::convert::Infallible;
 use std::net::SocketAddr;
@@ -26,17 +28,16 @@ use hyper_util::rt::{TokioIo, TokioTimer};
 
 use self::metrics::Scrape;
 use self::process::Process;
+use self::seats::{Guest, Seats};
 use crate::clock::Clock;
 use crate::post::{Phase, Post};
 use crate::rt;
 use crate::server::Bound;
 
-/// Connections at once.
-const CONNECTIONS: usize = 32;
 /// How long a request may take to come.
 const REQUEST_LIMIT: Duration = Duration::from_secs(5);
 /// How long a connection may last: one request and its answer.
-const CONNECTION_LIMIT: Duration = Duration::from_secs(30);
+const CONNECTION_LIMIT: Duration = Duration::from_secs(10);
 /// Pause after the operating system refused to accept.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
 /// Stack of the thread.
@@ -103,16 +104,14 @@ struct Office {
 
 impl Office {
     async fn serve(self: Arc<Self>, socket: rt::TcpListener) {
-        let seats = Arc::new(rt::Semaphore::new(CONNECTIONS));
+        let mut seats = Seats::new();
         loop {
-            let Ok(seat) = Arc::clone(&seats).acquire_owned().await else { return };
             match socket.accept().await {
                 Ok((stream, peer)) => {
                     let office = Arc::clone(&self);
-                    rt::spawn(async move {
-                        office.attend(stream, peer).await;
-                        drop(seat);
-                    });
+                    seats
+                        .take(|guest| async move { office.attend(stream, peer, guest).await })
+                        .await;
                 }
                 Err(why) => {
                     tracing::warn!("cannot accept connections on the admin port: {why}");
@@ -122,9 +121,10 @@ impl Office {
         }
     }
 
-    async fn attend(self: Arc<Self>, stream: rt::TcpStream, peer: SocketAddr) {
+    async fn attend(self: Arc<Self>, stream: rt::TcpStream, peer: SocketAddr, guest: Guest) {
         let answer = service_fn(|request| {
             let office = Arc::clone(&self);
+            guest.has_asked();
             async move { Ok::<_, Infallible>(office.answer(&request).await) }
         });
         let connection = hyper::server::conn::http1::Builder::new()
