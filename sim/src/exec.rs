@@ -152,6 +152,16 @@ impl SimRuntime {
         self.lock().links.get_mut(&token).map(with)
     }
 
+    /// Nothing more is sent: the other side closes the connection.
+    fn hang_up(&self, token: u64) {
+        let mut shared = self.lock();
+        let Some(link) = shared.links.get_mut(&token).filter(|link| !link.over) else { return };
+        let waiting = link.end();
+        shared.effects.push(ActorEffect::Close(token));
+        drop(shared);
+        waiting.into_iter().for_each(Waker::wake);
+    }
+
     /// Gives up one hold on a connection; the last one closes it.
     fn release(&self, token: u64) {
         let mut shared = self.lock();
@@ -181,14 +191,14 @@ impl Runtime for SimRuntime {
             shared.effects.push(ActorEffect::Open { token, host, port });
             token
         };
-        let read = Half { runtime: self.clone(), token };
+        let read = Half { runtime: self.clone(), token, writes: false };
         poll_fn(|cx| match self.link(token, |link| opened(link, cx)) {
             Some(poll) => poll,
             None => Poll::Ready(Err(gone())),
         })
         .await?;
         self.link(token, |link| link.halves += 1);
-        Ok((read, Half { runtime: self.clone(), token }))
+        Ok((read, Half { runtime: self.clone(), token, writes: true }))
     }
 
     async fn sleep(&self, wait: Duration) {
@@ -264,10 +274,14 @@ impl Drop for Timer {
 pub struct Half {
     runtime: SimRuntime,
     token: u64,
+    writes: bool,
 }
 
 impl Drop for Half {
     fn drop(&mut self) {
+        if self.writes {
+            self.runtime.hang_up(self.token);
+        }
         self.runtime.release(self.token);
     }
 }

@@ -247,7 +247,7 @@ async fn produce(mut args: Args) -> Result<(), Failure> {
             count.settle(oldest).await;
         }
     }
-    producer.flush().await;
+    producer.close().await;
     for record in under_way {
         count.settle(record).await;
     }

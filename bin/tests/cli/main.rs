@@ -132,6 +132,23 @@ fn many_records_in_many_polls_come_back_whole() {
 }
 
 #[test]
+fn records_that_nobody_acknowledges_all_arrive() {
+    let broker = Broker::start("unacknowledged");
+    let lines: String = (0..20_000).map(|number| format!("{number}\n")).collect();
+    for topic in ["a", "b", "c"] {
+        broker.ok(&["topic", "create", topic], "");
+        broker.ok(&["produce", topic, "--acks", "0"], &lines);
+        // Without acknowledgement the last ones are written a moment later.
+        let read = || broker.ok(&["consume", topic, "--until-end"], "");
+        let from = Instant::now();
+        while read() != lines {
+            let count = read().lines().count();
+            assert!(from.elapsed() < Duration::from_secs(10), "{count} records in {topic}");
+        }
+    }
+}
+
+#[test]
 fn failures_say_what_to_do_and_have_codes() {
     let broker = Broker::start("failures");
     assert!(broker.fails(&["topic", "describe", "none"], 1).contains("dohle topic create none"));

@@ -9,7 +9,8 @@ use crate::machine::Frame;
 
 #[derive(Debug, Default)]
 struct State {
-    frames: VecDeque<Frame>,
+    /// Each with whether the machine is to be told that it was sent.
+    frames: VecDeque<(Frame, bool)>,
     closed: bool,
     /// The tasks of the connection: one writes, one connects and then reads.
     writer: Option<Waker>,
@@ -27,10 +28,10 @@ impl Outbox {
 
     /// Adds a frame; gives whom to wake.
     #[must_use]
-    pub(super) fn push(&self, frame: Frame) -> Option<Waker> {
+    pub(super) fn push(&self, frame: Frame, told: bool) -> Option<Waker> {
         let mut state = self.lock();
         if !state.closed {
-            state.frames.push_back(frame);
+            state.frames.push_back((frame, told));
         }
         state.writer.take()
     }
@@ -45,7 +46,7 @@ impl Outbox {
     }
 
     /// The next frame to send; `None` once the connection is to be closed.
-    pub(super) async fn next(&self) -> Option<Frame> {
+    pub(super) async fn next(&self) -> Option<(Frame, bool)> {
         poll_fn(|cx| {
             let mut state = self.lock();
             if state.closed {

@@ -115,7 +115,7 @@ impl<R: Runtime> Drop for Handle<R> {
 }
 
 /// Writes records. Clones share everything; the last one that is dropped closes the producer, and
-/// what is not delivered by then may be lost: see [`Self::flush`].
+/// what is not delivered by then may be lost: see [`Self::close`].
 pub struct Producer<R: Runtime> {
     handle: Arc<Handle<R>>,
 }
@@ -292,7 +292,8 @@ impl<R: Runtime> Producer<R> {
     }
 
     /// Sends what lingers, and waits until every record that was queued before is delivered or has
-    /// failed.
+    /// failed. Without acknowledgements (`acks=0`) a record counts as delivered once the operating
+    /// system has it.
     pub async fn flush(&self) {
         let shell = self.shell();
         let taker = {
@@ -303,6 +304,15 @@ impl<R: Runtime> Producer<R> {
             taker
         };
         taker.await;
+    }
+
+    /// Flushes, closes the producer and all its clones, and waits until its connections have ended:
+    /// a process that ends afterwards takes nothing along that was sent. A broker that does not
+    /// close its side is waited for five seconds.
+    pub async fn close(&self) {
+        self.flush().await;
+        self.shell().close();
+        self.shell().rested().await;
     }
 
     /// What holds up the records that are not delivered; for a person.

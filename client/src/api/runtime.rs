@@ -58,8 +58,9 @@ pub trait FrameRead: Send + 'static {
     fn read(&mut self) -> impl Future<Output = Result<Bytes, Disconnected>> + Send;
 }
 
-/// The sending half of a connection. Dropping it, and the other half, closes the connection.
+/// The sending half of a connection. Dropping it tells the other side that nothing more comes after
+/// what was sent; dropping the other half, too, closes the connection.
 pub trait FrameWrite: Send + 'static {
-    /// Sends a whole frame.
+    /// Sends a whole frame: ends once the operating system has all of it.
     fn write(&mut self, frame: Frame) -> impl Future<Output = Result<(), Disconnected>> + Send;
 }

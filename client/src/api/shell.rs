@@ -23,6 +23,9 @@ use crate::machine::{ConnId, Fx, Machine, NetEffect, NetInput, Now};
 /// reached.
 const COARSE: Duration = Duration::from_millis(1);
 
+/// How long the other side of a connection that is closed may take to close it, too.
+const LINGER: Duration = Duration::from_secs(5);
+
 /// How long the wall clock is not read again.
 const WALL_FOR: Duration = Duration::from_millis(10);
 
@@ -79,6 +82,10 @@ pub(super) struct State<M: Client> {
     /// Both clocks, read together.
     read: Now,
     outboxes: BTreeMap<ConnId, Outbox>,
+    /// Connections whose tasks have not ended.
+    served: usize,
+    /// Who waits until there is none.
+    for_rest: Vec<Waker>,
     /// What the timer task waits for now, and how to make it look again.
     armed: Option<Duration>,
     timer: Option<Waker>,
@@ -112,6 +119,8 @@ impl<R: Runtime, M: Client> Shell<R, M> {
             last_step: Duration::ZERO,
             read: runtime.now(),
             outboxes: BTreeMap::new(),
+            served: 0,
+            for_rest: Vec::new(),
             armed: None,
             timer: None,
             rearm: false,
@@ -160,7 +169,7 @@ impl<R: Runtime, M: Client> Shell<R, M> {
         }
         wake.tasks.into_iter().for_each(Waker::wake);
         for opening in opening {
-            self.runtime.spawn(Arc::clone(self).run_connection(opening));
+            self.runtime.spawn(Arc::clone(self).serve_connection(opening));
         }
     }
 
@@ -172,6 +181,19 @@ impl<R: Runtime, M: Client> Shell<R, M> {
         let timer = state.timer.take();
         self.input_locked(state, M::close());
         timer.into_iter().for_each(Waker::wake);
+    }
+
+    /// Waits until all connections have ended; after [`Self::close`] they do.
+    pub(super) async fn rested(&self) {
+        poll_fn(|cx| {
+            let mut state = self.lock();
+            if state.served == 0 {
+                return Poll::Ready(());
+            }
+            state.for_rest.push(cx.waker().clone());
+            Poll::Pending
+        })
+        .await;
     }
 
     async fn run_timer(self: Arc<Self>) {
@@ -220,7 +242,16 @@ impl<R: Runtime, M: Client> Shell<R, M> {
         .await;
     }
 
-    async fn run_connection(self: Arc<Self>, opening: Opening) {
+    async fn serve_connection(self: Arc<Self>, opening: Opening) {
+        self.run_connection(opening).await;
+        let mut state = self.lock();
+        state.served -= 1;
+        let wakers = if state.served == 0 { std::mem::take(&mut state.for_rest) } else { vec![] };
+        drop(state);
+        wakers.into_iter().for_each(Waker::wake);
+    }
+
+    async fn run_connection(self: &Arc<Self>, opening: Opening) {
         let Opening { conn, host, port, outbox } = opening;
         let place = format!("{host}:{port}");
         let connect = self.runtime.connect(host, port);
@@ -230,15 +261,23 @@ impl<R: Runtime, M: Client> Shell<R, M> {
             First::Right(Ok(halves)) => halves,
         };
         self.input(NetInput::Up { conn }.into());
-        let writing = Arc::clone(&self).run_writer(conn, place.clone(), write, outbox.clone());
+        let writing = Arc::clone(self).run_writer(conn, place.clone(), write, outbox.clone());
         self.runtime.spawn(writing);
         loop {
             match race(outbox.closed(), read.read()).await {
-                First::Left(()) => return,
+                First::Left(()) => return self.drain(read).await,
                 First::Right(Ok(bytes)) => self.input(NetInput::Frame { conn, bytes }.into()),
                 First::Right(Err(error)) => return self.down(conn, &place, &error),
             }
         }
+    }
+
+    /// Reads what still comes, until the other side has read everything and closes. If this side
+    /// closed with something unread or still to come, TCP would reset the connection, and what was
+    /// sent and not taken yet would be lost.
+    async fn drain(&self, mut read: R::Read) {
+        let ended = async { while read.read().await.is_ok() {} };
+        race(self.runtime.sleep(LINGER), ended).await;
     }
 
     async fn run_writer(
@@ -248,9 +287,10 @@ impl<R: Runtime, M: Client> Shell<R, M> {
         mut write: R::Write,
         outbox: Outbox,
     ) {
-        while let Some(frame) = outbox.next().await {
+        while let Some((frame, told)) = outbox.next().await {
             match race(outbox.closed_for_writer(), write.write(frame)).await {
                 First::Left(()) => return,
+                First::Right(Ok(())) if told => self.input(NetInput::Sent { conn }.into()),
                 First::Right(Ok(())) => {}
                 First::Right(Err(error)) => return self.down(conn, &place, &error),
             }
@@ -288,18 +328,19 @@ impl<M: Client> State<M> {
         // A tick may have been ahead of the clock: for a machine, time does not go back.
         self.last_step = self.last_step.max(now.mono);
         self.machine.step(Now { mono: self.last_step, ..now }, input, &mut self.fx);
-        let Self { fx, book, outboxes, .. } = self;
+        let Self { fx, book, outboxes, served, .. } = self;
         for effect in fx.drain() {
             match M::settle(book, effect, wake) {
                 None => {}
                 Some(NetEffect::Connect { conn, host, port }) => {
                     let outbox = Outbox::default();
                     outboxes.insert(conn, outbox.clone());
+                    *served += 1;
                     opening.push(Opening { conn, host, port, outbox });
                 }
-                Some(NetEffect::Transmit { conn, frame }) => {
+                Some(NetEffect::Transmit { conn, frame, told }) => {
                     if let Some(outbox) = outboxes.get(&conn) {
-                        wake.add(outbox.push(frame));
+                        wake.add(outbox.push(frame, told));
                     }
                 }
                 Some(NetEffect::Disconnect { conn }) => {

@@ -3,10 +3,13 @@
 //! Contract with a driver:
 //! * [`NetEffect::Connect`] is answered by one [`NetInput::Up`] or by [`NetInput::Down`].
 //! * Frames of one connection are sent in the order emitted and received in the order they came.
+//! * A frame with `told` is answered by one [`NetInput::Sent`], in the order of such frames, once all
+//!   of it was handed to the operating system: Kafka's completed send.
 //! * A connection that broke is reported by [`NetInput::Down`], once, after all its frames. Frames
 //!   that were emitted for it and not sent are dropped: the machine repeats what must be repeated.
 //! * After [`NetEffect::Disconnect`] the machine has forgotten the connection: whatever the driver
-//!   still reports of it is ignored.
+//!   still reports of it is ignored. What had been reported as sent is not taken back: it arrives if
+//!   the other side takes it in time.
 //! * Ids of connections are never used again.
 
 use std::sync::Arc;
@@ -38,6 +41,11 @@ pub enum NetInput {
         /// The frame.
         bytes: Bytes,
     },
+    /// The next frame of which this was to be told was handed over completely.
+    Sent {
+        /// On which connection.
+        conn: ConnId,
+    },
 }
 
 /// What is wanted of connections.
@@ -63,6 +71,8 @@ pub enum NetEffect {
         conn: ConnId,
         /// The frame.
         frame: Frame,
+        /// Whether [`NetInput::Sent`] is to tell when all of it was handed over.
+        told: bool,
     },
 }
 

@@ -17,7 +17,7 @@ use crate::api::{
     Admin, Consumer, Disconnected, FrameRead, FrameWrite, Producer, Runtime, TypedError,
     TypedProducer, TypedRecord,
 };
-use crate::config::{AdminConfig, ConsumerConfig, ProducerConfig};
+use crate::config::{Acks, AdminConfig, ConsumerConfig, ProducerConfig};
 use crate::machine::admin::{AdminError, NewTopic, OffsetSpec};
 use crate::machine::consumer::Start;
 use crate::machine::producer::{ProduceError, ProducerRecord};
@@ -41,6 +41,8 @@ struct Inner {
     next_timer: u64,
     spawned: Vec<Task>,
     dark: bool,
+    /// The broker does not close a connection that the client closed.
+    stubborn: bool,
     seeds: u64,
     open: usize,
 }
@@ -57,6 +59,7 @@ impl Desk {
             next_timer: 0,
             spawned: Vec::new(),
             dark: false,
+            stubborn: false,
             seeds: 0,
             open: 0,
         })))
@@ -147,6 +150,15 @@ pub(super) struct Write {
     node: i32,
     pipe: Arc<Mutex<Pipe>>,
     desk: Desk,
+}
+
+impl Drop for Write {
+    /// The broker reads the end of the connection, and closes it.
+    fn drop(&mut self) {
+        let mut pipe = self.pipe.lock().expect("alone");
+        pipe.closed = !self.desk.0.lock().expect("alone").stubborn;
+        pipe.waker.take().into_iter().for_each(Waker::wake);
+    }
 }
 
 impl FrameWrite for Write {
@@ -279,6 +291,52 @@ fn what_is_produced_is_consumed() {
         read
     });
     assert_eq!(read, (10..100).collect::<Vec<_>>());
+}
+
+#[test]
+fn what_is_flushed_without_acknowledgement_was_sent() {
+    let desk = desk();
+    let acks = Acks::None;
+    let config = ProducerConfig::to(SERVER).unwrap();
+    let config = ProducerConfig { acks, enable_idempotence: false, batch_size: 200, ..config };
+    desk.run(async {
+        let producer = producer(&desk, config);
+        let record = |n: i32| ProducerRecord::new("t", n.to_string()).with_partition(0);
+        // Once it is connected nothing has to be waited for but the sending.
+        producer.send(record(0)).await.unwrap();
+        for n in 1..50 {
+            drop(producer.queue(record(n)).await.unwrap());
+        }
+        producer.flush().await;
+        assert_eq!(desk.with(|broker| broker.log("t", 0).end()), 50);
+    });
+}
+
+#[test]
+fn a_producer_that_was_closed_has_no_connections() {
+    let desk = desk();
+    desk.run(async {
+        let producer = producer(&desk, ProducerConfig::to(SERVER).unwrap());
+        let delivery = producer.queue(ProducerRecord::new("t", "a")).await.unwrap();
+        producer.close().await;
+        assert_eq!(desk.open(), 0);
+        assert!(delivery.await.is_ok());
+        let late = producer.send(ProducerRecord::new("t", "b")).await;
+        assert_eq!(late, Err(ProduceError::Closed));
+    });
+}
+
+#[test]
+fn a_broker_that_keeps_its_side_open_is_not_waited_for_for_long() {
+    let desk = desk();
+    desk.run(async {
+        let producer = producer(&desk, ProducerConfig::to(SERVER).unwrap());
+        producer.send(ProducerRecord::new("t", "a")).await.unwrap();
+        desk.0.lock().unwrap().stubborn = true;
+        let began = desk.mono();
+        producer.close().await;
+        assert_eq!((desk.open(), desk.mono() - began), (0, Duration::from_secs(5)));
+    });
 }
 
 #[test]

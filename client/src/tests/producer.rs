@@ -96,6 +96,19 @@ fn proven(config: ProducerConfig) -> World<Producer> {
     world
 }
 
+fn without_acks() -> ProducerConfig {
+    ProducerConfig { acks: Acks::None, enable_idempotence: false, ..config() }
+}
+
+/// A producer without acknowledgements that has sent its first record.
+fn unacknowledged() -> World<Producer> {
+    let mut world = world(without_acks(), broker(1));
+    send(&mut world, [0]);
+    world.pass(Duration::from_secs(1));
+    assert_eq!(offsets(&mut world), [(0, -1)]);
+    world
+}
+
 /// Puts five batches on the wire: records 1 to 5.
 fn five_on_the_wire() -> World<Producer> {
     let mut world = proven(ProducerConfig { linger: Duration::ZERO, batch_size: 1, ..config() });
@@ -457,13 +470,49 @@ fn a_recreated_topic_is_written_to_under_its_new_id() {
 
 #[test]
 fn without_acknowledgements_sent_is_delivered() {
-    let config = ProducerConfig { acks: Acks::None, enable_idempotence: false, ..config() };
-    let mut world = world(config, broker(1));
+    let mut world = world(without_acks(), broker(1));
     send(&mut world, 0..3);
     world.pass(Duration::from_secs(1));
     assert_eq!(offsets(&mut world), [(0, -1), (1, -1), (2, -1)]);
     assert_eq!(values(world.broker.log("t", 0)), texts(0..3));
     assert_eq!(world.broker.count(ApiKey::InitProducerId), 0);
+}
+
+#[test]
+fn without_acknowledgements_a_flush_waits_until_all_is_sent() {
+    let mut world = unacknowledged();
+    send(&mut world, 1..=3);
+    world.input(Input::Flush { token: Token(9) });
+    assert_eq!(world.machine.undelivered(), 3, "nothing was taken from the machine yet");
+    assert!(world.out.is_empty(), "{:?}", world.out);
+    world.settle();
+    assert!(world.out.contains(&Effect::Flushed { token: Token(9) }));
+    assert_eq!(offsets(&mut world), [(1, -1), (2, -1), (3, -1)]);
+}
+
+#[test]
+fn without_acknowledgements_what_was_not_sent_is_sent_over_the_next_connection() {
+    let mut world = unacknowledged();
+    send(&mut world, 1..=3);
+    world.input(Input::Flush { token: Token(9) });
+    let conn = world.open()[0];
+    world.cut(conn, false);
+    assert_eq!(world.machine.undelivered(), 3);
+    world.pass(Duration::from_secs(5));
+    assert_eq!(offsets(&mut world), [(1, -1), (2, -1), (3, -1)]);
+    assert_eq!(values(world.broker.log("t", 0)), texts(0..4));
+}
+
+#[test]
+fn without_acknowledgements_a_connection_that_takes_nothing_is_given_up() {
+    let mut world = unacknowledged();
+    send(&mut world, 1..=3);
+    world.input(Input::Flush { token: Token(9) });
+    let stuck = world.open();
+    let until = world.now + world.machine.config().connection.request_timeout;
+    while world.open() == stuck {
+        assert!(world.wait() && world.now <= until, "the request timeout ends it");
+    }
 }
 
 #[test]

@@ -66,7 +66,8 @@ struct Conn {
     up: bool,
     /// The machine still has it.
     open: bool,
-    requests: VecDeque<Bytes>,
+    /// Each with whether the machine is told that it was sent.
+    requests: VecDeque<(Bytes, bool)>,
     answers: VecDeque<Pending>,
 }
 
@@ -149,12 +150,12 @@ impl<M: Machine<Effect: Split>, B: Serve> World<M, B> {
             NetEffect::Disconnect { conn } => {
                 self.conns.get_mut(&conn).expect("a connection").open = false;
             }
-            NetEffect::Transmit { conn, frame } => {
+            NetEffect::Transmit { conn, frame, told } => {
                 let conn = self.conns.get_mut(&conn).expect("a connection");
                 assert!(conn.open && conn.up, "frames are for open connections");
                 let prefix = i32::from_be_bytes(frame.parts()[0][..].try_into().expect("4 bytes"));
                 assert_eq!(prefix as usize + 4, frame.len());
-                conn.requests.push_back(frame.content());
+                conn.requests.push_back((frame.content(), told));
             }
         }
     }
@@ -176,7 +177,8 @@ impl<M: Machine<Effect: Split>, B: Serve> World<M, B> {
     /// The broker takes the next request of a connection, even if the machine has given it up.
     pub(crate) fn serve(&mut self, id: ConnId) -> bool {
         let conn = self.conns.get_mut(&id).expect("a connection");
-        let Some(request) = conn.requests.pop_front() else { return false };
+        let Some((request, told)) = conn.requests.pop_front() else { return false };
+        let told = told && conn.open;
         self.broker.common_mut().groups.tick(self.now);
         match self.broker.serve(conn.node, request) {
             Served::Silence => {}
@@ -184,6 +186,9 @@ impl<M: Machine<Effect: Split>, B: Serve> World<M, B> {
                 conn.answers.push_back(Pending::At(self.now + wait, answer));
             }
             Served::Parked(ticket) => conn.answers.push_back(Pending::Parked(ticket)),
+        }
+        if told {
+            self.input(NetInput::Sent { conn: id });
         }
         true
     }

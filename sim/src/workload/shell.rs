@@ -60,20 +60,33 @@ impl<M: Machine<Effect: Split>> Shell<M> {
         fx: &mut Vec<ActorEffect>,
     ) -> Vec<M::Effect> {
         let now = ClientNow { mono: Duration::from_nanos(now.mono.0), wall: now.wall };
+        self.input(now, input, fx)
+    }
+
+    fn input(
+        &mut self,
+        now: ClientNow,
+        input: M::Input,
+        fx: &mut Vec<ActorEffect>,
+    ) -> Vec<M::Effect> {
         self.machine.step(now, input, &mut self.fx);
         self.machine.invariants();
-        let mut rest = Vec::new();
+        let (mut rest, mut sent) = (Vec::new(), Vec::new());
         for effect in self.fx.drain() {
             match effect.split() {
                 Ok(NetEffect::Connect { conn, host, port }) => {
                     fx.push(ActorEffect::Open { token: conn.0, host: host.to_string(), port });
                 }
-                Ok(NetEffect::Transmit { conn, frame }) => {
+                Ok(NetEffect::Transmit { conn, frame, told }) => {
                     fx.push(ActorEffect::Send(conn.0, frame.content()));
+                    sent.extend(told.then_some(conn));
                 }
                 Ok(NetEffect::Disconnect { conn }) => fx.push(ActorEffect::Close(conn.0)),
                 Err(effect) => rest.push(effect),
             }
+        }
+        for conn in sent {
+            rest.extend(self.input(now, NetInput::Sent { conn }.into(), fx));
         }
         rest
     }

@@ -141,6 +141,7 @@ impl Admin {
                     let config = &self.config.connection;
                     self.coordinators.lost(now, &groups, config, self.cluster.rng());
                 }
+                Event::Sent { .. } => unreachable!("every request of an admin has an answer"),
                 Event::Answer(answer) => match &answer.tag {
                     Tag::Items { call, items } => self.on_answer(now, &answer, *call, items),
                     Tag::Lookup(groups) => self.on_coordinators(now, &answer, groups),

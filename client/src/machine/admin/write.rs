@@ -87,8 +87,7 @@ impl Out<'_> {
     ) -> Result<(), SendError> {
         let version = self.cluster.version(self.peer, R::KEY, cap);
         let version = version.ok_or(SendError::Unsupported)?;
-        let tag = Some(self.tag.clone());
-        self.cluster.send(self.now, self.peer, version, &request(version), tag)
+        self.cluster.send(self.now, self.peer, version, &request(version), self.tag.clone())
     }
 }
 

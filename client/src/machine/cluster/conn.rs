@@ -56,6 +56,22 @@ pub(super) struct Sent<T> {
     pub(super) deadline: Duration,
 }
 
+/// A request that nobody answers, until all of it was sent.
+#[derive(Clone, Debug)]
+pub(super) struct Leaving<T> {
+    pub(super) tag: T,
+    deadline: Duration,
+}
+
+/// What ends a request.
+#[derive(Clone, Debug)]
+pub(super) enum Until<T> {
+    /// Its answer.
+    Answered(Purpose<T>),
+    /// That all of it was sent; there is no answer.
+    Sent(T),
+}
+
 /// How far a connection is.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub(super) enum Stage {
@@ -74,6 +90,7 @@ pub(super) struct Conn<T> {
     pub(super) stage: Stage,
     pub(super) versions: Versions,
     pub(super) sent: VecDeque<Sent<T>>,
+    pub(super) leaving: VecDeque<Leaving<T>>,
     pub(super) last_used: Duration,
     next_correlation: i32,
 }
@@ -85,19 +102,24 @@ impl<T> Conn<T> {
             stage: Stage::Connecting(now.saturating_add(patience)),
             versions: Versions::default(),
             sent: VecDeque::new(),
+            leaving: VecDeque::new(),
             last_used: now,
             next_correlation: 0,
         }
     }
 
-    /// The frame of a request; it counts as sent if `purpose` is given, otherwise there will be no
-    /// answer.
+    /// Requests that have not ended.
+    pub(super) fn in_flight(&self) -> usize {
+        self.sent.len() + self.leaving.len()
+    }
+
+    /// The frame of a request, which is under way until then or until the deadline.
     pub(super) fn request<R: Request>(
         &mut self,
         now: Duration,
         client_id: &str,
         (version, request): (i16, &R),
-        purpose: Option<(Purpose<T>, Duration)>,
+        (until, deadline): (Until<T>, Duration),
     ) -> Result<Frame, EncodeError> {
         let correlation = self.next_correlation;
         let header = RequestHeader {
@@ -111,8 +133,11 @@ impl<T> Conn<T> {
         Message::encode(request, &mut writer, version)?;
         self.next_correlation = correlation.wrapping_add(1) & i32::MAX;
         self.last_used = now;
-        if let Some((purpose, deadline)) = purpose {
-            self.sent.push_back(Sent { correlation, key: R::KEY, version, purpose, deadline });
+        match until {
+            Until::Answered(purpose) => {
+                self.sent.push_back(Sent { correlation, key: R::KEY, version, purpose, deadline });
+            }
+            Until::Sent(tag) => self.leaving.push_back(Leaving { tag, deadline }),
         }
         Ok(Frame::new(writer.finish()))
     }
@@ -137,7 +162,9 @@ impl<T> Conn<T> {
         match self.stage {
             Stage::Connecting(until) => Some((until, "connection setup timeout")),
             Stage::Negotiating | Stage::Ready => {
-                self.sent.iter().map(|sent| sent.deadline).min().map(|at| (at, "request timeout"))
+                let leaving = self.leaving.iter().map(|leaving| leaving.deadline);
+                let all = self.sent.iter().map(|sent| sent.deadline).chain(leaving);
+                all.min().map(|at| (at, "request timeout"))
             }
         }
     }

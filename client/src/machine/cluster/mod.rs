@@ -20,7 +20,7 @@ use dohle_wire::id::{LeaderEpoch, NodeId};
 use dohle_wire::message::{ApiVersionsRequest, ApiVersionsResponse, Request};
 use dohle_wire::{ApiKey, DecodeError, EncodeError, ErrorCode, Message, Reader};
 
-use self::conn::{Conn, Purpose, Sent, Stage, Versions};
+use self::conn::{Conn, Purpose, Sent, Stage, Until, Versions};
 pub use self::metadata::{BrokerInfo, ClusterView, PartitionInfo, TopicInfo};
 use self::peers::Peers;
 use self::refresh::Refresh;
@@ -47,6 +47,11 @@ pub(crate) enum Peer {
 pub(crate) enum Event<T> {
     /// It was answered.
     Answer(Answer<T>),
+    /// All of it was sent, and it has no answer.
+    Sent {
+        /// The machine's tag.
+        tag: T,
+    },
     /// It will never be answered, and may or may not have been carried out.
     Lost {
         /// The machine's tag.
@@ -167,6 +172,7 @@ impl<T: Clone> Cluster<T> {
             NetInput::Up { conn } => self.on_up(now, conn),
             NetInput::Down { conn } => self.on_down(now, conn),
             NetInput::Frame { conn, bytes } => self.on_frame(now, conn, bytes),
+            NetInput::Sent { conn } => self.on_sent(conn),
         }
     }
 
@@ -218,9 +224,9 @@ impl<T: Clone> Cluster<T> {
         self.conns.values().any(|conn| conn.stage == Stage::Ready)
     }
 
-    /// Requests that a broker has not answered yet.
+    /// Requests to a broker that have not ended.
     pub(crate) fn in_flight(&self, peer: Peer) -> usize {
-        self.conn_of(peer).map_or(0, |(_, conn)| conn.sent.len())
+        self.conn_of(peer).map_or(0, |(_, conn)| conn.in_flight())
     }
 
     /// The connection over which a broker is reached now.
@@ -235,7 +241,7 @@ impl<T: Clone> Cluster<T> {
         let ready = self.conns.values().filter(for_any).filter(|conn| {
             conn.stage == Stage::Ready && !self.peers.is_throttled(conn.peer, now.mono)
         });
-        let best = ready.min_by_key(|conn| (conn.sent.len(), conn.peer)).map(|conn| conn.peer);
+        let best = ready.min_by_key(|conn| (conn.in_flight(), conn.peer)).map(|conn| conn.peer);
         let mut others = self.conns.values().filter(for_any);
         if best.is_none() && others.all(|conn| conn.stage == Stage::Ready) {
             let draw = self.rng.below(u64::MAX);
@@ -251,17 +257,28 @@ impl<T: Clone> Cluster<T> {
         self.conn_of(peer)?.1.versions.best(key, cap)
     }
 
-    /// Sends a request in a version from [`Self::version`]. The answer comes as an event with `tag`;
-    /// without a tag there is none.
+    /// Sends a request in a version from [`Self::version`]. The answer comes as an event with `tag`.
     pub(crate) fn send<R: Request>(
         &mut self,
         now: Now,
         peer: Peer,
         version: i16,
         request: &R,
-        tag: Option<T>,
+        tag: T,
     ) -> Result<(), SendError> {
-        self.send_for(now, peer, version, request, tag.map(Purpose::Machine))
+        self.send_for(now, peer, version, request, Purpose::Machine(tag))
+    }
+
+    /// Sends a request that the broker does not answer. An event with `tag` tells when it was sent.
+    pub(crate) fn send_unanswered<R: Request>(
+        &mut self,
+        now: Now,
+        (peer, version): (Peer, i16),
+        request: &R,
+        tag: T,
+    ) -> Result<(), SendError> {
+        let deadline = now.mono.saturating_add(self.config.request_timeout);
+        self.send_until(now, (peer, version), request, (Until::Sent(tag), deadline))
     }
 
     /// Sends a request that the broker may hold back for `patience`.
@@ -273,8 +290,9 @@ impl<T: Clone> Cluster<T> {
         tag: T,
         patience: Duration,
     ) -> Result<(), SendError> {
-        let until = now.mono.saturating_add(patience.max(self.config.request_timeout));
-        self.send_until(now, (peer, version), request, Some((Purpose::Machine(tag), until)))
+        let deadline = now.mono.saturating_add(patience.max(self.config.request_timeout));
+        let until = Until::Answered(Purpose::Machine(tag));
+        self.send_until(now, (peer, version), request, (until, deadline))
     }
 
     fn send_for<R: Request>(
@@ -283,11 +301,10 @@ impl<T: Clone> Cluster<T> {
         peer: Peer,
         version: i16,
         request: &R,
-        purpose: Option<Purpose<T>>,
+        purpose: Purpose<T>,
     ) -> Result<(), SendError> {
         let deadline = now.mono.saturating_add(self.config.request_timeout);
-        let purpose = purpose.map(|purpose| (purpose, deadline));
-        self.send_until(now, (peer, version), request, purpose)
+        self.send_until(now, (peer, version), request, (Until::Answered(purpose), deadline))
     }
 
     fn send_until<R: Request>(
@@ -295,14 +312,15 @@ impl<T: Clone> Cluster<T> {
         now: Now,
         (peer, version): (Peer, i16),
         request: &R,
-        purpose: Option<(Purpose<T>, Duration)>,
+        until: (Until<T>, Duration),
     ) -> Result<(), SendError> {
+        let told = matches!(until.0, Until::Sent(_));
         let id = self.peers.conn(peer).ok_or(SendError::NotReady)?;
         let conn = self.conns.get_mut(&id).ok_or(SendError::NotReady)?;
         let frame = conn
-            .request(now.mono, &self.config.client_id, (version, request), purpose)
+            .request(now.mono, &self.config.client_id, (version, request), until)
             .map_err(SendError::Encode)?;
-        self.effects.push(NetEffect::Transmit { conn: id, frame });
+        self.effects.push(NetEffect::Transmit { conn: id, frame, told });
         Ok(())
     }
 
@@ -374,7 +392,7 @@ impl<T: Clone> Cluster<T> {
         }
         for conn in self.conns.values() {
             earliest.or(conn.patience_ends());
-            if conn.sent.is_empty() {
+            if conn.in_flight() == 0 {
                 earliest.at(conn.last_used.saturating_add(self.config.max_idle), "idle connection");
             }
         }
@@ -408,7 +426,7 @@ impl<T: Clone> Cluster<T> {
             client_software_version: env!("CARGO_PKG_VERSION").to_owned(),
             ..ApiVersionsRequest::default()
         };
-        let sent = self.send_for(now, peer, version, &request, Some(Purpose::Versions));
+        let sent = self.send_for(now, peer, version, &request, Purpose::Versions);
         assert_eq!(sent, Ok(()), "every version of ApiVersions can be written");
     }
 
@@ -432,12 +450,19 @@ impl<T: Clone> Cluster<T> {
         let wait = self.rng.backoff(first, max, failures);
         self.peers.lost(conn.peer, id, now.mono.saturating_add(wait));
         // A broker that goes away may have handed its partitions to others.
-        if !conn.sent.is_empty() || conn.stage != Stage::Ready {
+        if conn.in_flight() > 0 || conn.stage != Stage::Ready {
             self.refresh.want();
         }
         for sent in conn.sent {
             self.on_lost(now, sent);
         }
+        let lost = conn.leaving.into_iter().map(|leaving| Event::Lost { tag: leaving.tag });
+        self.events.extend(lost);
+    }
+
+    fn on_sent(&mut self, id: ConnId) {
+        let leaving = self.conns.get_mut(&id).and_then(|conn| conn.leaving.pop_front());
+        self.events.extend(leaving.map(|leaving| Event::Sent { tag: leaving.tag }));
     }
 
     fn on_lost(&mut self, now: Now, sent: Sent<T>) {

@@ -164,7 +164,7 @@ impl<T: Clone> Cluster<T> {
         };
         self.refresh.in_flight = true;
         self.refresh.wanted_again = false;
-        let sent = self.send_for(now, peer, version, &request, Some(Purpose::Metadata));
+        let sent = self.send_for(now, peer, version, &request, Purpose::Metadata);
         if sent.is_err() {
             self.refresh.failed(now.mono, &self.config, &mut self.rng);
         }
@@ -217,7 +217,7 @@ impl<T: Clone> Cluster<T> {
     /// Closes connections to bootstrap servers that have done their work.
     fn leave_seeds(&mut self, now: Now) {
         for id in self.peers.connected_seeds() {
-            let done = |conn: &super::Conn<T>| conn.stage == Stage::Ready && conn.sent.is_empty();
+            let done = |conn: &super::Conn<T>| conn.stage == Stage::Ready && conn.in_flight() == 0;
             if self.conns.get(&id).is_some_and(done) {
                 self.disconnect(now, id);
             }

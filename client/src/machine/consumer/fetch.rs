@@ -79,7 +79,7 @@ impl Consumer {
         let max_bytes = limit(config.max_partition_fetch_bytes);
         let session = self.sessions.entry(node).or_default();
         session.next(wanted, version >= BY_ID, max_bytes, &mut request);
-        match self.cluster.send(now, peer, version, &request, Some(tag.clone())) {
+        match self.cluster.send(now, peer, version, &request, tag.clone()) {
             Ok(()) => drop(self.fetching.insert(node, ())),
             Err(_) => self.refuse(&tag, ErrorCode::UnsupportedVersion),
         }

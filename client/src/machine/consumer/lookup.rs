@@ -160,8 +160,7 @@ impl Consumer {
         }
         let tag = Tag::Lookup(token, asked);
         let version = self.cluster.version(peer, ApiKey::ListOffsets, i16::MAX);
-        let sent =
-            version.map(|version| self.cluster.send(now, peer, version, &request, Some(tag)));
+        let sent = version.map(|version| self.cluster.send(now, peer, version, &request, tag));
         if !matches!(sent, Some(Ok(()))) {
             self.lookups.0.remove(&token);
             self.answer(token, Err(GroupError::Unsupported));

@@ -390,6 +390,7 @@ impl Consumer {
                     group.on_lost(now, &mut self.cluster, &ask);
                 }
                 Event::Lost { tag } => self.on_lost(now, &tag),
+                Event::Sent { .. } => unreachable!("every request of a consumer has an answer"),
                 Event::Answer(answer) => match &answer.tag {
                     Tag::Offsets(_) => self.on_offsets(now, &answer),
                     Tag::Fetch(..) => self.on_fetched(now, &answer),

@@ -70,7 +70,7 @@ impl Consumer {
         let sent = self
             .cluster
             .version(peer, ApiKey::ListOffsets, i16::MAX)
-            .map(|version| self.cluster.send(now, peer, version, &request, Some(tag.clone())));
+            .map(|version| self.cluster.send(now, peer, version, &request, tag.clone()));
         if !matches!(sent, Some(Ok(()))) {
             self.refuse(&tag, ErrorCode::UnsupportedVersion);
         }

@@ -188,7 +188,7 @@ impl Group {
         };
         self.commits.number += 1;
         let tag = Ask::Commit(self.attempt, self.commits.number).into();
-        let sent = cluster.send(now, peer, version, &request, Some(tag));
+        let sent = cluster.send(now, peer, version, &request, tag);
         sent.map_err(|_| GroupError::Refused(ErrorCode::InvalidRequest))?;
         self.commits.asked = true;
         Ok(())

@@ -201,7 +201,7 @@ impl Group {
         self.reads.topics = ids.into_iter().map(|(name, id)| (id, Arc::clone(name))).collect();
         self.reads.number += 1;
         let tag = Ask::Read(self.reads.number).into();
-        match cluster.send(now, peer, version, &request, Some(tag)) {
+        match cluster.send(now, peer, version, &request, tag) {
             Ok(()) => self.reads.asked = true,
             Err(_) => self.reads.fail(GroupError::Unsupported, &mut self.effects),
         }

@@ -82,7 +82,7 @@ impl Coordinator {
             coordinator_keys: if batched { vec![group.to_owned()] } else { Vec::new() },
             ..FindCoordinatorRequest::default()
         };
-        match cluster.send(now, peer, version, &request, Some(Ask::Find.into())) {
+        match cluster.send(now, peer, version, &request, Ask::Find.into()) {
             Ok(()) => self.asking = true,
             Err(_) => self.rest(now, cluster),
         }

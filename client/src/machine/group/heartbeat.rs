@@ -37,7 +37,7 @@ impl Group {
             group_instance_id: self.instance_id(version >= 3),
         };
         let tag = Ask::Heartbeat(self.attempt).into();
-        match cluster.send(now, peer, version, &request, Some(tag)) {
+        match cluster.send(now, peer, version, &request, tag) {
             Ok(()) => {
                 self.classic.heartbeat_asked = true;
                 let interval = self.settings().heartbeat_interval;

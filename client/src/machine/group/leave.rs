@@ -130,7 +130,7 @@ impl Group {
             request.member_id = member_id;
         }
         let tag = Ask::Leave(self.attempt).into();
-        cluster.send(now, peer, version, &request, Some(tag)).is_ok()
+        cluster.send(now, peer, version, &request, tag).is_ok()
     }
 
     /// Tells the coordinator, if it can be told at once, and goes on without waiting.

@@ -216,7 +216,7 @@ impl Group {
             self.member_id.clone_from(&request.member_id);
         }
         let tag = Ask::Beat(self.attempt).into();
-        match cluster.send(now, peer, version, &request, Some(tag)) {
+        match cluster.send(now, peer, version, &request, tag) {
             Ok(()) => {
                 self.modern.said = said;
                 self.modern.asked = true;
@@ -320,6 +320,6 @@ impl Group {
             ..ConsumerGroupHeartbeatRequest::default()
         };
         let tag = Ask::Leave(self.attempt).into();
-        cluster.send(now, peer, version, &request, Some(tag)).is_ok()
+        cluster.send(now, peer, version, &request, tag).is_ok()
     }
 }

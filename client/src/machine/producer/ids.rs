@@ -55,7 +55,7 @@ impl Producer {
             producer_epoch: -1,
             ..InitProducerIdRequest::default()
         };
-        let sent = self.cluster.send(now, peer, version, &request, Some(Tag::ProducerId));
+        let sent = self.cluster.send(now, peer, version, &request, Tag::ProducerId);
         self.ids.asking = sent.is_ok();
     }
 

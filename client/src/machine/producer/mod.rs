@@ -266,6 +266,8 @@ impl Producer {
         while let Some(event) = self.cluster.next_event() {
             match event {
                 Event::Metadata => self.on_metadata(now),
+                Event::Sent { tag: Tag::Produce(batches) } => self.assume_written(&batches),
+                Event::Sent { tag: Tag::ProducerId } => unreachable!("a producer id is answered"),
                 Event::Lost { tag: Tag::ProducerId } => self.no_producer_id(now),
                 Event::Lost { tag: Tag::Produce(batches) } => self.on_lost(now, &batches),
                 Event::Answer(answer) => match &answer.tag {

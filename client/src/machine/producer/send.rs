@@ -108,17 +108,15 @@ impl Producer {
             return false;
         }
         let tag = Tag::Produce(taken.clone());
-        let expects_answer = self.config.acks != Acks::None;
         let sent = match version {
-            Some(version) => {
-                let tag = expects_answer.then_some(tag);
-                self.cluster.send(now, peer, version, &request, tag)
+            Some(version) if self.config.acks == Acks::None => {
+                self.cluster.send_unanswered(now, (peer, version), &request, tag)
             }
+            Some(version) => self.cluster.send(now, peer, version, &request, tag),
             None => Err(SendError::Unsupported),
         };
         match sent {
-            Ok(()) if expects_answer => true,
-            Ok(()) => self.assume_written(&taken),
+            Ok(()) => true,
             Err(error) => self.not_sent(&taken, &error),
         }
     }
@@ -169,15 +167,14 @@ impl Producer {
         (request, taken)
     }
 
-    /// Without acknowledgements, sent is all that is ever known.
-    fn assume_written(&mut self, taken: &[(Key, u64)]) -> bool {
-        for (key, number) in taken {
+    /// Without acknowledgements, that a batch was sent is all that is ever known of it.
+    pub(super) fn assume_written(&mut self, sent: &[(Key, u64)]) {
+        for (key, number) in sent {
             if let Some(batch) = self.queue(*key).outcome(*number) {
                 self.acknowledge(*key, batch, -1, -1);
             }
             self.rest_if_empty(*key);
         }
-        true
     }
 
     /// The broker cannot be sent such a request at all.
