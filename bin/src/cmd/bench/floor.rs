@@ -50,31 +50,19 @@ pub(super) struct Args {
     json: bool,
 }
 
-/// A file that goes with this value.
-struct Scratch(PathBuf, File);
-
-impl Scratch {
-    fn new(dir: &Path) -> io::Result<Self> {
-        let path = dir.join(format!(".dohle-bench-{}", std::process::id()));
-        let file =
-            File::options().create(true).truncate(true).read(true).write(true).open(&path)?;
-        Ok(Self(path, file))
-    }
-}
-
-impl Drop for Scratch {
-    fn drop(&mut self) {
-        // Nothing can be done about a file that cannot be removed.
-        let _ = std::fs::remove_file(&self.0);
-    }
+/// A file without a name: it goes with this process, however that ends.
+fn scratch(dir: &Path) -> io::Result<File> {
+    let path = dir.join(format!(".dohle-bench-{}", std::process::id()));
+    let file = File::options().create(true).truncate(true).read(true).write(true).open(&path)?;
+    std::fs::remove_file(&path)?;
+    Ok(file)
 }
 
 pub(super) fn run(args: &Args) -> Result<(), Failure> {
     let failed = |error: io::Error| Failure::Failed(format!("{}: {error}", args.dir.display()));
-    let scratch = Scratch::new(&args.dir).map_err(failed)?;
+    let file = scratch(&args.dir).map_err(failed)?;
     let bytes = (args.megabytes * 1_000_000).next_multiple_of(PIECE as u64);
-    let found = measure(&scratch.1, bytes).map_err(failed)?;
-    drop(scratch);
+    let found = measure(&file, bytes).map_err(failed)?;
     if args.json {
         return say(true, "", &found);
     }
@@ -266,16 +254,17 @@ mod tests {
 
     #[test]
     fn every_limit_is_measured() {
-        let scratch = Scratch::new(&std::env::temp_dir()).expect("a file");
-        let found = measure(&scratch.1, 4 * PIECE as u64).expect("measured");
+        let dir = std::env::temp_dir().join(format!("dohle-floor-{}", std::process::id()));
+        std::fs::create_dir_all(&dir).expect("a folder");
+        let file = scratch(&dir).expect("a file");
+        // An empty folder: whatever ends the measurement leaves nothing behind.
+        std::fs::remove_dir(&dir).expect("nothing is in it");
+        let found = measure(&file, 4 * PIECE as u64).expect("measured");
         for name in ["receive_cpu_s_gb", "sendfile_cpu_s_gb", "request_cpu_us"] {
             assert!(found[name].as_f64().is_some_and(|cpu| cpu > 0.0), "{name}: {found}");
         }
         for name in ["append_sync_ms", "round_trip_ms"] {
             assert!(found[name]["p50"].as_f64().is_some_and(|ms| ms > 0.0), "{name}: {found}");
         }
-        let path = scratch.0.clone();
-        drop(scratch);
-        assert!(!path.exists());
     }
 }
