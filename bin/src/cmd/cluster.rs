@@ -1,5 +1,6 @@
 //! What the commands that talk to a cluster have in common: where it is, and how failures end.
 
+use std::fmt;
 use std::future::Future;
 use std::io;
 use std::process::ExitCode;
@@ -36,6 +37,8 @@ pub(crate) enum Failure {
     Usage(String),
     /// What was asked for could not be done.
     Failed(String),
+    /// A signal ended it: the exit code, and what is to be said.
+    Signal(u8, String),
     /// The output cannot be written.
     Output(io::Error),
 }
@@ -52,20 +55,42 @@ impl From<ConfigError> for Failure {
     }
 }
 
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Usage(problem) | Self::Failed(problem) | Self::Signal(_, problem) => {
+                f.write_str(problem)
+            }
+            Self::Output(error) => write!(f, "the output cannot be written: {error}"),
+        }
+    }
+}
+
 impl Failure {
+    /// The same failure, and what else went wrong.
+    pub(crate) fn and(self, other: &Self) -> Self {
+        let both = |problem: String| format!("{problem}\n{other}");
+        match self {
+            Self::Usage(problem) => Self::Usage(both(problem)),
+            Self::Failed(problem) => Self::Failed(both(problem)),
+            Self::Signal(code, problem) => Self::Signal(code, both(problem)),
+            Self::Output(error) => Self::Output(error),
+        }
+    }
+
     /// Tells it, and gives the exit code.
     fn end(&self) -> ExitCode {
-        let (code, problem) = match self {
-            Self::Usage(problem) => (2, problem.clone()),
-            Self::Failed(problem) => (1, problem.clone()),
+        let code = match self {
+            Self::Usage(_) => 2,
+            Self::Signal(code, _) => *code,
             // Whoever read the output has seen enough.
             Self::Output(error) if error.kind() == io::ErrorKind::BrokenPipe => {
                 return ExitCode::SUCCESS;
             }
-            Self::Output(error) => (1, format!("the output cannot be written: {error}")),
+            Self::Failed(_) | Self::Output(_) => 1,
         };
         // Several problems come on a line each.
-        let lines: Vec<String> = problem.split('\n').map(harmless).collect();
+        let lines: Vec<String> = self.to_string().split('\n').map(harmless).collect();
         eprintln!("dohle: {}", lines.join("\n"));
         ExitCode::from(code)
     }

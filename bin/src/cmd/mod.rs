@@ -10,6 +10,7 @@ pub(crate) mod group;
 pub(crate) mod log;
 pub(crate) mod nodes;
 pub(crate) mod produce;
+mod signals;
 pub(crate) mod sim;
 pub(crate) mod start;
 mod table;

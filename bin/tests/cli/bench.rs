@@ -1,7 +1,7 @@
 //! What is measured against a broker is what it was asked to do.
 
-use std::process::{Command, Stdio};
-use std::time::Duration;
+use std::process::{Child, Command, Output, Stdio};
+use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
@@ -30,6 +30,45 @@ fn records_are_written_and_read_and_the_topic_goes_again() {
     assert!(said.contains("1 records were not acknowledged, the first because: "), "{said}");
     let left = broker.ok(&["topic", "list"], "");
     assert!(left.contains("kept") && !left.contains("bench-"), "{left}");
+}
+
+/// Starts a measurement that makes a topic, and waits for the topic.
+fn begun(broker: &Broker, args: &[&str]) -> Child {
+    let mut bench = Command::new(DOHLE);
+    bench.arg("bench").args(args).args(["--bootstrap", &broker.address]);
+    let bench = bench.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let from = Instant::now();
+    while !broker.ok(&["topic", "list"], "").contains("bench-") {
+        assert!(from.elapsed() < Duration::from_secs(20), "no topic is made");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    bench
+}
+
+fn signal(name: &str, process: &Child) {
+    let sent = Command::new("kill").args([name, &process.id().to_string()]).status().unwrap();
+    assert!(sent.success(), "{name}");
+}
+
+/// What came of a measurement that ends by itself before long.
+fn ended(bench: Child, code: i32) -> Output {
+    let from = Instant::now();
+    let output = bench.wait_with_output().unwrap();
+    assert!(from.elapsed() < Duration::from_secs(30), "{:?}", from.elapsed());
+    assert_eq!(output.status.code(), Some(code), "{output:?}");
+    output
+}
+
+#[test]
+fn a_signal_takes_the_topic_along() {
+    let broker = Broker::start("bench-signal");
+    for (what, name, code) in [("produce", "-INT", 130), ("e2e", "-TERM", 143)] {
+        let bench = begun(&broker, &[what, "--for", "10m"]);
+        signal(name, &bench);
+        let said = ended(bench, code);
+        assert!(!String::from_utf8_lossy(&said.stderr).contains("is left"), "{said:?}");
+        assert!(!broker.ok(&["topic", "list"], "").contains("bench-"), "{what}");
+    }
 }
 
 #[test]

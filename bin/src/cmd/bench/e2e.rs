@@ -11,12 +11,13 @@ use dohle_client::machine::consumer::Start;
 use dohle_codec::NativeCodecs;
 use dohle_net::client::Tokio;
 use tokio::sync::Notify;
+use tokio::task::JoinSet;
 
 use super::latency::Latency;
 use super::load::{Load, LoadArgs};
 use super::progress::Progress;
 use super::summary::tell;
-use super::topic::Topic;
+use super::topic::{Topic, on_topic};
 use crate::cmd::cluster::{Failure, pair};
 
 /// Records a second if nothing else is said.
@@ -46,8 +47,11 @@ struct Reader {
 
 pub(super) async fn run(mut args: Args) -> Result<(), Failure> {
     args.load.rate.get_or_insert(RATE);
-    let topic = Topic::of(&args.load).await?;
-    let consumer = consumer(&args, &topic).await?;
+    on_topic(&args.load, async |topic| measure(&args, topic).await).await
+}
+
+async fn measure(args: &Args, topic: &Topic) -> Result<(), Failure> {
+    let consumer = consumer(args, topic).await?;
     let progress = Progress::begin("records", args.load.records);
     let load = Load::new(&args.load, &topic.name, &progress.done);
     let reader = Arc::new(Reader {
@@ -56,16 +60,12 @@ pub(super) async fn run(mut args: Args) -> Result<(), Failure> {
         latency: Latency::new(),
         done: Notify::new(),
     });
-    let reading = tokio::spawn(Arc::clone(&reader).read(consumer));
-    let written = load.run().await;
-    let read = match &written {
-        Ok(_) => reader.until_read(load.acked.load(Relaxed)).await,
-        Err(_) => Ok(()),
-    };
-    reading.abort();
+    let mut reading = JoinSet::new();
+    reading.spawn(Arc::clone(&reader).read(consumer));
+    let (measure, took) = load.run().await?;
+    reader.until_read(load.acked.load(Relaxed)).await?;
+    reading.shutdown().await;
     drop(progress);
-    topic.end().await?;
-    let ((measure, took), ()) = (written?, read?);
     let seen = reader.seen.load(Relaxed);
     let mut found = measure.end(seen, seen * load.record_size(), took, &reader.latency);
     found["acknowledged_ms"] = load.latency.json();

@@ -13,7 +13,7 @@ use dohle_client::machine::producer::{ProduceError, ProducerRecord};
 use dohle_codec::NativeCodecs;
 use dohle_net::client::Tokio;
 use tokio::sync::{Semaphore, watch};
-use tokio::task::JoinError;
+use tokio::task::{JoinError, JoinSet};
 
 use super::latency::Latency;
 use super::summary::Measure;
@@ -141,14 +141,14 @@ impl Load {
                 }
             });
         }
-        let mut producers = Vec::new();
+        let mut producers = JoinSet::new();
         for index in 0..self.args.producers {
             let producer = Producer::new(Tokio::new(), self.config()?, Arc::new(NativeCodecs))?;
-            producers.push(tokio::spawn(Arc::clone(self).produce(producer, index, ticks.clone())));
+            producers.spawn(Arc::clone(self).produce(producer, index, ticks.clone()));
         }
         drop(ticks);
-        for producer in producers {
-            done(producer.await)??;
+        while let Some(ended) = producers.join_next().await {
+            done(ended)??;
         }
         let took = counts_from.elapsed();
         let Some(why) = self.why.get() else { return Ok((done(measure.await)?, took)) };

@@ -3,7 +3,7 @@
 use super::load::{Load, LoadArgs};
 use super::progress::Progress;
 use super::summary::tell;
-use super::topic::Topic;
+use super::topic::{Topic, on_topic};
 use crate::cmd::cluster::Failure;
 
 /// Write records, and measure until they are acknowledged.
@@ -17,14 +17,15 @@ pub(super) struct Args {
 }
 
 pub(super) async fn run(args: Args) -> Result<(), Failure> {
-    let topic = Topic::of(&args.load).await?;
-    let progress = Progress::begin("records", args.load.records);
-    let load = Load::new(&args.load, &topic.name, &progress.done);
-    let ran = load.run().await;
+    on_topic(&args.load, async |topic| measure(&args.load, topic).await).await
+}
+
+async fn measure(args: &LoadArgs, topic: &Topic) -> Result<(), Failure> {
+    let progress = Progress::begin("records", args.records);
+    let load = Load::new(args, &topic.name, &progress.done);
+    let (measure, took) = load.run().await?;
     drop(progress);
-    topic.end().await?;
     let acked = load.acked.load(std::sync::atomic::Ordering::Relaxed);
-    let (measure, took) = ran?;
     let found = measure.end(acked, acked * load.record_size(), took, &load.latency);
-    tell(args.load.json, &found, "records", "until acknowledged")
+    tell(args.json, &found, "records", "until acknowledged")
 }

@@ -13,11 +13,11 @@ use dohle_client::machine::group::{GroupError, OffsetAndMetadata};
 use dohle_codec::NativeCodecs;
 use dohle_net::client::Tokio;
 use dohle_wire::id::Offset;
-use tokio::signal::unix::{Signal, SignalKind, signal};
 
 use super::print::{Ends, Printer};
 use super::{Args, POLL, Reader};
 use crate::cmd::cluster::{Failure, about_topic};
+use crate::cmd::signals::Signals;
 use crate::cmd::waiting::Waiting;
 
 /// What was printed is committed at least so often.
@@ -146,27 +146,8 @@ fn named(partitions: &[TopicPartition]) -> String {
     if names.is_empty() { "nothing".to_owned() } else { names.join(", ") }
 }
 
-/// SIGINT or SIGTERM: the member leaves, so that nobody has to wait for its session to end.
-struct Signals {
-    interrupt: Signal,
-    terminate: Signal,
-}
-
-impl Signals {
-    fn listen() -> Result<Self, Failure> {
-        let interrupt = signal(SignalKind::interrupt())?;
-        Ok(Self { interrupt, terminate: signal(SignalKind::terminate())? })
-    }
-
-    async fn next(&mut self) {
-        tokio::select! {
-            _ = self.interrupt.recv() => {}
-            _ = self.terminate.recv() => {}
-        }
-    }
-}
-
-/// Prints records until enough is printed or somebody ends it, then leaves the group.
+/// Prints records until enough is printed or somebody ends it, then leaves the group, so that nobody
+/// has to wait for the end of its session.
 pub(super) async fn consume(args: Args, config: ConsumerConfig) -> Result<(), Failure> {
     let topic = args.cluster.topic(&args.topic).await?;
     topic.map_err(|error| Failure::Failed(about_topic(&args.topic, &error)))?;
@@ -201,7 +182,7 @@ async fn print(
     loop {
         let polled = tokio::select! {
             polled = reader.consumer.poll(POLL) => polled,
-            () = signals.next() => return Ok(()),
+            _ = signals.next() => return Ok(()),
         };
         reader.tell();
         if let Some(error) = &polled.group {
@@ -236,7 +217,7 @@ async fn print_aside<W: Write + Send + 'static>(
     });
     let (printed, ends) = tokio::select! {
         printed = &mut printing => (Ok(printed), false),
-        () = signals.next() => (tokio::time::timeout(LAST_LINES, printing).await, true),
+        _ = signals.next() => (tokio::time::timeout(LAST_LINES, printing).await, true),
     };
     match printed {
         Ok(Ok(printed)) => printed.map(|printer| (!ends).then_some(printer)),
