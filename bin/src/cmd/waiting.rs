@@ -41,6 +41,14 @@ impl Waiting {
     }
 }
 
+/// What is known of why something did not come, to be added to what is said of that.
+pub(crate) fn because(troubles: &[Trouble], connection: Option<Arc<str>>) -> String {
+    // All partitions of a topic may have the same one.
+    let troubles: BTreeSet<String> = troubles.iter().map(Trouble::to_string).collect();
+    let connection = connection.map(|why| format!("last connection: {why}"));
+    troubles.into_iter().chain(connection).map(|why| format!("; {why}")).collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -3,7 +3,7 @@
 use std::process::{Child, Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::{Broker, DOHLE, with_files};
 
@@ -24,10 +24,13 @@ fn records_are_written_and_read_and_the_topic_goes_again() {
     assert_eq!(read["records"], 1000);
     let open = measured(&broker, &["e2e", "--rate", "200", "--for", "1s", "--warmup", "0s"]);
     assert!(open["latency_ms"]["p50"].as_f64().unwrap() > 0.0, "{open}");
-    let large =
-        ["bench", "produce", "--record-size", "2000000", "--records", "1", "--warmup", "0s"];
-    let said = broker.fails(&large, 1);
-    assert!(said.contains("1 records were not acknowledged, the first because: "), "{said}");
+    let refused = ["bench", "produce", "-C", "max.message.bytes=200", "--for", "60s"];
+    let said = broker.fails(&refused, 1);
+    assert!(said.contains(" records were not acknowledged, the first because: "), "{said}");
+    let large = broker.fails(&["bench", "produce", "--record-size", "2000000"], 2);
+    assert!(large.contains("--record-size 2000000 is more than max.request.size"), "{large}");
+    let nothing = measured(&broker, &["produce", "--for", "0s", "--warmup", "0s"]);
+    assert_eq!((&nothing["records"], &nothing["client_cpu_us"]), (&json!(0), &Value::Null));
     let left = broker.ok(&["topic", "list"], "");
     assert!(left.contains("kept") && !left.contains("bench-"), "{left}");
 }
@@ -60,6 +63,22 @@ fn ended(bench: Child, code: i32) -> Output {
 }
 
 #[test]
+fn a_rate_out_of_reach_ends_in_time_and_is_told() {
+    let broker = Broker::start("bench-rate");
+    for what in ["produce", "e2e"] {
+        let asked = ["bench", what, "--rate", "100000000", "--for", "1s", "--warmup", "100ms"];
+        let from = Instant::now();
+        let text = broker.ok(&asked, "");
+        assert!(from.elapsed() < Duration::from_secs(30), "{what}: {:?}", from.elapsed());
+        assert!(text.contains("100000000 a second were not reached: "), "{text}");
+    }
+    let open = measured(&broker, &["produce", "--rate", "100", "--for", "1s", "--warmup", "0s"]);
+    assert_eq!(open["rate"]["asked"], 100);
+    let reached = open["rate"]["reached"].as_f64().unwrap();
+    assert!((50.0..=102.0).contains(&reached), "{open}");
+}
+
+#[test]
 fn a_signal_takes_the_topic_along() {
     let broker = Broker::start("bench-signal");
     for (what, name, code) in [("produce", "-INT", 130), ("e2e", "-TERM", 143)] {
@@ -69,6 +88,35 @@ fn a_signal_takes_the_topic_along() {
         assert!(!String::from_utf8_lossy(&said.stderr).contains("is left"), "{said:?}");
         assert!(!broker.ok(&["topic", "list"], "").contains("bench-"), "{what}");
     }
+}
+
+#[test]
+fn a_broker_that_says_nothing_more_ends_a_measurement_with_what_there_is() {
+    let broker = Broker::start("bench-frozen");
+    let begin = |what| begun(&broker, &[what, "--rate", "500", "--for", "3s", "--warmup", "0s"]);
+    let both = ["produce", "e2e"].map(begin);
+    std::thread::sleep(Duration::from_secs(1));
+    signal("-STOP", &broker.process);
+    for bench in both {
+        let told = ended(bench, 1);
+        let (out, said) = (String::from_utf8(told.stdout), String::from_utf8(told.stderr));
+        let (out, said) = (out.unwrap(), said.unwrap());
+        assert!(out.contains(" records in ") && out.contains("until acknowledged: "), "{out}");
+        assert!(said.contains("nothing was acknowledged for 3 s"), "{said}");
+        assert!(said.contains(" records were sent and none acknowledged for 10 s"), "{said}");
+        assert!(said.contains("the topic bench-") && said.contains("may be left"), "{said}");
+    }
+    signal("-CONT", &broker.process);
+}
+
+#[test]
+fn records_that_never_arrive_are_missed() {
+    let broker = Broker::start("bench-missing");
+    let refused = ["-X", "acks=0", "-C", "max.message.bytes=200", "--records", "50"];
+    let bench = begun(&broker, &[&["e2e", "--warmup", "0s"], &refused[..]].concat());
+    let said = ended(bench, 1);
+    let said = String::from_utf8_lossy(&said.stderr);
+    assert!(said.contains("50 of 50 records never arrived: none came for 10 s"), "{said}");
 }
 
 #[test]

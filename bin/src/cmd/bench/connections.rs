@@ -82,7 +82,7 @@ pub(super) async fn run(args: Args) -> Result<(), Failure> {
     }
     found["connections"] = json!(connected);
     found["connect_ms"] = connecting.json();
-    tell(args.json, &found, "round trips", "a round trip")?;
+    tell(args.json, &mut found, ("round trips", "a round trip"), None)?;
     if !args.json && connected > 0 {
         println!("to connect {} and be answered: {}", connected, spoken(&found["connect_ms"]));
     }

@@ -78,7 +78,8 @@ pub(super) async fn run(args: Args) -> Result<(), Failure> {
     let took = began.elapsed();
     drop(progress);
     let (records, bytes) = (count.records.load(Relaxed), count.bytes.load(Relaxed));
-    tell(args.json, &measure.end(records, bytes, took, &count.latency), "records", "a poll")
+    let mut found = measure.end(records, bytes, took, &count.latency);
+    tell(args.json, &mut found, ("records", "a poll"), None)
 }
 
 fn consumer(args: &Args) -> Result<Consumer<Tokio>, Failure> {

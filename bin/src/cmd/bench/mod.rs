@@ -17,10 +17,15 @@ mod summary;
 mod topic;
 
 use std::process::ExitCode;
+use std::time::Duration;
 
 use clap::Subcommand;
 
 use super::cluster::run_in_parallel;
+
+/// When nothing has come of a measurement for so long, it ends: what it found so far is told, and it
+/// has failed.
+const PATIENCE: Duration = Duration::from_secs(10);
 
 /// The arguments of `dohle bench`.
 #[derive(clap::Args, Debug)]
