@@ -29,6 +29,10 @@ fn records_are_written_and_read_and_the_topic_goes_again() {
     assert!(said.contains(" records were not acknowledged, the first because: "), "{said}");
     let large = broker.fails(&["bench", "produce", "--record-size", "2000000"], 2);
     assert!(large.contains("--record-size 2000000 is more than max.request.size"), "{large}");
+    let more = broker.run(&["bench", "consume", "kept", "--records", "5000"], "");
+    assert!(more.status.success(), "{more:?}");
+    let said = String::from_utf8_lossy(&more.stderr);
+    assert!(said.contains("kept has no more than 1000 of 5000 records"), "{said}");
     let nothing = measured(&broker, &["produce", "--for", "0s", "--warmup", "0s"]);
     assert_eq!((&nothing["records"], &nothing["client_cpu_us"]), (&json!(0), &Value::Null));
     let left = broker.ok(&["topic", "list"], "");
@@ -107,6 +111,26 @@ fn a_broker_that_says_nothing_more_ends_a_measurement_with_what_there_is() {
         assert!(said.contains("the topic bench-") && said.contains("may be left"), "{said}");
     }
     signal("-CONT", &broker.process);
+}
+
+#[test]
+fn a_broker_that_says_nothing_more_ends_the_reading_with_what_there_is() {
+    let broker = Broker::start("bench-unread");
+    broker.ok(&["topic", "create", "t"], "");
+    // A fetch for each record, so that reading takes a second or more.
+    let many = ["produce", "--topic", "t", "--records", "10000", "-X", "batch.size=1"];
+    measured(&broker, &[&many[..], &["--warmup", "0s"]].concat());
+    let mut bench = Command::new(DOHLE);
+    bench.args(["bench", "consume", "t", "-X", "max.partition.fetch.bytes=1", "--json"]);
+    bench.args(["--bootstrap", &broker.address]);
+    let bench = bench.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    std::thread::sleep(Duration::from_millis(300));
+    signal("-STOP", &broker.process);
+    let told = ended(bench, 1);
+    signal("-CONT", &broker.process);
+    let found: Value = serde_json::from_slice(&told.stdout).unwrap();
+    assert!(found["records"].as_u64().unwrap() < 10_000, "{found}");
+    assert!(found["error"].as_str().unwrap().starts_with("no record came for 10 s"), "{found}");
 }
 
 #[test]
