@@ -1,6 +1,7 @@
 //! `dohle bench connections`: what many idle connections cost those that are not idle.
 
 use std::sync::Arc;
+use std::sync::atomic::Ordering::Relaxed;
 use std::time::{Duration, Instant};
 
 use serde_json::json;
@@ -9,17 +10,16 @@ use tokio::net::TcpStream;
 use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
 
+use super::PATIENCE;
 use super::idle::Waiting;
 use super::latency::{Latency, spoken};
 use super::load::duration;
 use super::progress::Progress;
-use super::summary::{Measure, tell};
+use super::summary::{Measure, tell, unless};
 use crate::cmd::cluster::{Cluster, Failure};
 
 /// Connections that are being made at a time.
 const AT_A_TIME: usize = 64;
-/// A connection that is not answered within this has failed.
-const PATIENCE: Duration = Duration::from_secs(30);
 /// An answer is not longer than this.
 const ANSWER_MAX: usize = 1 << 20;
 /// ApiVersions, version 0, with correlation id 1 and no client id.
@@ -45,7 +45,7 @@ pub(super) struct Args {
     lasts: Duration,
     #[command(flatten)]
     cluster: Cluster,
-    /// Print JSON.
+    /// Print JSON. What goes wrong is said on standard error, too.
     #[arg(long)]
     json: bool,
 }
@@ -60,33 +60,56 @@ pub(super) async fn run(args: Args) -> Result<(), Failure> {
         Some(topic) => Waiting::consumers(idle, &args.cluster, topic).await?,
         None => Waiting::silent(idle),
     };
-    let (round_trips, progress) = (Latency::new(), Progress::begin("round trips", None));
     let mut probe = connect(&server).await?;
     let (measure, began) = (Measure::begin(), Instant::now());
-    let (mut count, mut bytes) = (0u64, 0);
-    while began.elapsed() < args.lasts {
-        let mut asked = Instant::now();
-        if let Some(rate) = args.rate {
-            asked = began + Duration::from_secs(count) / rate;
-            tokio::time::sleep_until(asked.into()).await;
-        }
-        bytes += within(round_trip(&mut probe)).await?;
-        round_trips.note(asked.elapsed());
-        count += 1;
-        progress.done.store(count, std::sync::atomic::Ordering::Relaxed);
-    }
-    let mut found = measure.end(count, bytes, began.elapsed(), &round_trips);
-    drop(progress);
-    if let Some(failure) = waiting.ended() {
-        return Err(failure);
-    }
+    let mut trips = RoundTrips { times: Latency::new(), count: 0, bytes: 0 };
+    let problem = tokio::select! {
+        problem = trips.measure(&args, &mut probe, began) => problem,
+        failure = waiting.ended() => Some(failure),
+    };
+    let problem = problem.map(|failure| failure.to_string());
+    let mut found = measure.end(trips.count, trips.bytes, began.elapsed(), &trips.times);
     found["connections"] = json!(connected);
     found["connect_ms"] = connecting.json();
-    tell(args.json, &mut found, ("round trips", "a round trip"), None)?;
+    tell(args.json, &mut found, ("round trips", "a round trip"), problem.as_deref())?;
     if !args.json && connected > 0 {
         println!("to connect {} and be answered: {}", connected, spoken(&found["connect_ms"]));
     }
-    Ok(())
+    unless(problem)
+}
+
+/// What was measured on one more connection.
+struct RoundTrips {
+    times: Latency,
+    count: u64,
+    bytes: u64,
+}
+
+impl RoundTrips {
+    /// Goes round until the time is over, or until it fails.
+    async fn measure(
+        &mut self,
+        args: &Args,
+        probe: &mut TcpStream,
+        began: Instant,
+    ) -> Option<Failure> {
+        let progress = Progress::begin("round trips", None);
+        while began.elapsed() < args.lasts {
+            let mut asked = Instant::now();
+            if let Some(rate) = args.rate {
+                asked = began + Duration::from_secs(self.count) / rate;
+                tokio::time::sleep_until(asked.into()).await;
+            }
+            match within(round_trip(probe)).await {
+                Ok(bytes) => self.bytes += bytes,
+                Err(failure) => return Some(failure),
+            }
+            self.times.note(asked.elapsed());
+            self.count += 1;
+            progress.done.store(self.count, Relaxed);
+        }
+        None
+    }
 }
 
 async fn connect_all(
@@ -106,7 +129,7 @@ async fn connect_all(
             let mut stream = connect(&server).await?;
             within(round_trip(&mut stream)).await?;
             times.note(began.elapsed());
-            done.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+            done.fetch_add(1, Relaxed);
             Ok::<_, Failure>(stream)
         });
     }

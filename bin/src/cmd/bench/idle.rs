@@ -50,10 +50,14 @@ impl Waiting {
         Ok(Self { _silent: Vec::new(), consumers: each.collect() })
     }
 
-    /// Why one no longer waits.
-    pub(super) fn ended(&mut self) -> Option<Failure> {
-        let ended = self.consumers.try_join_next()?;
-        Some(ended.unwrap_or_else(|error| Failure::Failed(format!("a consumer: {error}"))))
+    /// Why one no longer waits, once that is so.
+    pub(super) async fn ended(&mut self) -> Failure {
+        match self.consumers.join_next().await {
+            Some(ended) => {
+                ended.unwrap_or_else(|error| Failure::Failed(format!("a consumer: {error}")))
+            }
+            None => std::future::pending().await,
+        }
     }
 }
 
@@ -159,7 +163,11 @@ impl Idle {
         let some =
             |part: &Option<Records>| part.as_ref().is_some_and(|records| !records.is_empty());
         if parts().any(|part| some(&part.records)) {
-            return Err(Failure::Failed(format!("{} is being written to", self.at.0)));
+            return Err(Failure::Failed(format!(
+                "{} is being written to, so that its consumers are not idle and there is nothing \
+                 to measure; name a topic that nobody writes to",
+                self.at.0
+            )));
         }
         self.session = found.session_id;
         self.epoch = if self.session == 0 { 0 } else { self.epoch % i32::MAX + 1 };
