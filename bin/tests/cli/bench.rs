@@ -44,8 +44,8 @@ fn begun(broker: &Broker, args: &[&str]) -> Child {
     let mut bench = Command::new(DOHLE);
     bench.arg("bench").args(args).args(["--bootstrap", &broker.address]);
     let bench = bench.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
-    let from = Instant::now();
-    while !broker.ok(&["topic", "list"], "").contains("bench-") {
+    let (from, topic) = (Instant::now(), format!("bench-{}-", bench.id()));
+    while !broker.ok(&["topic", "list"], "").contains(&topic) {
         assert!(from.elapsed() < Duration::from_secs(20), "no topic is made");
         std::thread::sleep(Duration::from_millis(20));
     }
@@ -92,6 +92,23 @@ fn a_signal_takes_the_topic_along() {
         assert!(!String::from_utf8_lossy(&said.stderr).contains("is left"), "{said:?}");
         assert!(!broker.ok(&["topic", "list"], "").contains("bench-"), "{what}");
     }
+}
+
+#[test]
+fn what_a_signal_cannot_take_along_is_named() {
+    let broker = Broker::start("bench-left");
+    let once = begun(&broker, &["produce", "--for", "10m"]);
+    let twice = begun(&broker, &["produce", "--for", "10m"]);
+    signal("-STOP", &broker.process);
+    signal("-INT", &once);
+    signal("-INT", &twice);
+    std::thread::sleep(Duration::from_millis(300));
+    signal("-INT", &twice);
+    for (bench, why) in [(twice, "a signal came"), (once, "no answer")] {
+        let said = String::from_utf8(ended(bench, 130).stderr).unwrap();
+        assert!(said.contains("may be left") && said.contains(why), "{said}");
+    }
+    signal("-CONT", &broker.process);
 }
 
 #[test]
