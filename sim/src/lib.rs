@@ -69,6 +69,7 @@ pub mod exec;
 pub mod fault;
 pub mod kernel;
 pub mod log;
+pub mod model;
 pub mod net;
 pub mod node;
 pub mod oracle;

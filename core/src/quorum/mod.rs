@@ -23,6 +23,7 @@
 //! Must never know: what the records mean, who waits for them.
 
 pub mod batches;
+pub mod consensus;
 mod opening;
 pub mod state_file;
 #[cfg(test)]
