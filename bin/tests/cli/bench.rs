@@ -70,7 +70,8 @@ fn ended(bench: Child, code: i32) -> Output {
 fn a_rate_out_of_reach_ends_in_time_and_is_told() {
     let broker = Broker::start("bench-rate");
     for what in ["produce", "e2e"] {
-        let asked = ["bench", what, "--rate", "100000000", "--for", "1s", "--warmup", "100ms"];
+        let mut asked = vec!["bench", what, "--rate", "100000000", "--for", "1s"];
+        asked.extend(["--warmup", "100ms", "--record-size", "20"]);
         let from = Instant::now();
         let text = broker.ok(&asked, "");
         assert!(from.elapsed() < Duration::from_secs(30), "{what}: {:?}", from.elapsed());
