@@ -142,6 +142,17 @@ class Run:
         before = len(writer.acked)
         wait_until("more is acknowledged", lambda: len(writer.acked) > before + 20, 60, self.server)
 
+    def until_quiet(self, writer):
+        """What was answered before may still be on its way, or not taken in: that has ended when nothing came for a second."""
+        seen = [len(writer.acked), time.monotonic()]
+
+        def is_quiet():
+            if len(writer.acked) > seen[0]:
+                seen[:] = [len(writer.acked), time.monotonic()]
+            return time.monotonic() - seen[1] > 1
+
+        wait_until("nothing more is acknowledged on the sick disk", is_quiet, 20, self.server)
+
     def read(self, when, writers):
         """Everything that these writers were acknowledged by now can be read."""
         acked = {key: offset for writer in writers for key, offset in dict(writer.acked).items()}
@@ -170,6 +181,7 @@ class Run:
         wait_until("the sick directory is offline", lambda: f"the data directory {self.sick} failed" in self.log.read_text(), 90, self.server)
         print(f"#   offline {time.monotonic() - begun:.2f} s later, {len(poor.acked)} acknowledged there", flush=True)
         self.until_more(healthy)
+        self.until_quiet(poor)
         stalled = len(poor.acked)
         self.create("later", 2)
         if self.partitions(self.sound, "later") != [0, 1]:
