@@ -114,11 +114,17 @@ impl Unflushed {
             return false;
         }
         let more = log.bytes - known.bytes;
+        if more == 0 {
+            return true;
+        }
         known.bytes += more;
         here.bytes += more;
         here.waiting += if waits { more } else { 0 };
-        self.changed |= here.waiting > self.most.unwrap_or(u64::MAX) / 2;
-        self.close_if_full(dir);
+        let most = self.most.unwrap_or(u64::MAX);
+        self.changed |= here.waiting > most / 2;
+        if here.bytes >= most {
+            self.close_if_full(dir);
+        }
         true
     }
 
