@@ -474,7 +474,7 @@ static DOHLE: [ConfigDef; 5] = [
         Kind::Int,
         Check::AtLeast(0),
         "67108864",
-        "Bytes of a data directory that may wait for a sync; with more, producers do. 0: any number, as in Kafka.",
+        "Bytes of a data directory that may wait for a sync; with more, producers and moves do. 0: any number, as in Kafka.",
     ),
 ];
 

@@ -29,8 +29,9 @@ use crate::fx::Fx;
 use crate::mutant::Mutant;
 use crate::time::Now;
 
-/// A sync is asked for when so many bytes were written without one, whatever is allowed: little is
-/// left to be synced at the end, for which writers wait.
+/// A sync is asked for when so many bytes were written without one, and nothing is copied while
+/// twice as many wait for one, whatever is allowed: little is left to be synced at the end, for
+/// which writers wait.
 const SYNC_BYTES: u64 = 16 << 20;
 
 /// See the module.
@@ -173,7 +174,9 @@ impl Future {
         }
     }
 
-    fn log(&self) -> Option<&Log> {
+    /// The log that it is so far; nothing while it is not known.
+    #[must_use]
+    pub fn log(&self) -> Option<&Log> {
         match &self.state {
             State::Filling(log) => Some(log),
             State::Owner | State::Opening(_) | State::Empty | State::Snapshot(_) => None,
@@ -317,6 +320,11 @@ impl Future {
     /// it was deleted there) is thrown away.
     pub fn next<E: From<DiskOp>>(&mut self, source: &Log, fx: &mut Fx<E>) -> Next {
         let first = source.segments().first().map_or(source.log_start(), |segment| segment.base);
+        if self.unsynced().is_some_and(|(_, log)| log.bytes >= 2 * SYNC_BYTES) {
+            // After a crash nobody may have asked yet.
+            self.flush(fx);
+            return Next::Busy;
+        }
         match &self.state {
             _ if self.piece.is_some() => Next::Busy,
             State::Owner | State::Opening(_) | State::Snapshot(_) => Next::Busy,

@@ -17,6 +17,7 @@
 use super::slot::Opening;
 use super::*;
 use crate::disk::FilePath;
+use crate::log::Log;
 use crate::log::future::{Copied, Future, Next};
 use crate::log::recover::{Recovery, aside_name};
 use crate::mutant::Mutant;
@@ -35,6 +36,9 @@ const PAUSE_MS: i64 = 1000;
 
 /// After that the last steps are not tried again for so long.
 const BACKOFF_MS: i64 = 2000;
+
+/// Why a copy is given up before it finds no space itself.
+const FULL: &str = "its disk is full";
 
 /// Of what is copied in a second at most.
 const RATE: &str = "replica.alter.log.dirs.io.max.bytes.per.second";
@@ -204,6 +208,9 @@ impl Shard {
             let one = Move { slot, dir, future, step: Step::Copying, not_before: Instant(0) };
             self.moves.held.insert(owner, one);
             self.carry_out(now, inner, fx);
+            if self.full_dirs.has(dir) {
+                self.give_up_move(now, owner, FULL, fx);
+            }
         }
     }
 
@@ -333,7 +340,7 @@ impl Shard {
             Some(Slot::Opening(_) | Slot::Starved(_)) => return,
             Some(Slot::Failed(_) | Slot::Deleting(_)) | None => {
                 self.take_move(owner);
-                return;
+                return self.unpark(now, fx);
             }
         }
         match one.step {
@@ -384,7 +391,7 @@ impl Shard {
             }
             Next::CaughtUp => {
                 let left = partition.log().size().saturating_sub(one.future.extent().0);
-                last = left <= rate.map_or(LAST_BYTES, |rate| rate.min(LAST_BYTES));
+                last = !waits && left <= rate.map_or(LAST_BYTES, |rate| rate.min(LAST_BYTES));
                 partition.flush(&mut inner);
             }
         }
@@ -492,15 +499,15 @@ impl Shard {
     }
 
     /// The logs that are being copied, for checkers.
-    pub fn copies(&self) -> impl Iterator<Item = &FilePath> {
-        self.moves.held.values().map(|one| one.future.folder())
+    pub fn copies(&self) -> impl Iterator<Item = &Log> {
+        self.moves.held.values().filter_map(|one| one.future.log())
     }
 
     /// Copies to a directory that is full are given up: they take what others need.
     pub(super) fn cancel_moves_to(&mut self, now: Now, dir: u16, fx: &mut Fx<Effect>) {
         let there = self.moves.held.iter().filter(|(_, one)| one.dir == dir);
         for owner in there.map(|(owner, _)| *owner).collect::<Vec<_>>() {
-            self.give_up_move(now, owner, "its disk is full", fx);
+            self.give_up_move(now, owner, FULL, fx);
         }
     }
 

@@ -47,6 +47,8 @@ struct World {
     mono: u64,
     /// So many operations are still carried out, then none.
     crash_after: Option<usize>,
+    /// It is known to be full from the start on.
+    full: Option<u16>,
 }
 
 fn dir_id(dir: u16) -> Uuid {
@@ -83,6 +85,7 @@ impl World {
             checkpoints: Arc::default(),
             mono: 0,
             crash_after: None,
+            full: None,
         };
         let ids = dir_ids(u16::try_from(world.config.log_dirs.len()).unwrap());
         let directories = Directories { ids, ..Directories::default() };
@@ -93,6 +96,9 @@ impl World {
 
     fn start(&mut self) {
         self.mail(ToShard::Start(Arc::clone(&self.checkpoints)));
+        if let Some(dir) = self.full {
+            self.mail(ToShard::DirFull { dir, why: "no space".to_owned() });
+        }
         self.mail(ToShard::Image(Arc::new(self.image.clone())));
         assert!(self.control.iter().any(|mail| matches!(mail, ToControl::Ready(_))));
     }

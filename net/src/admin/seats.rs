@@ -41,6 +41,12 @@ struct Taken {
     task: rt::AbortHandle,
 }
 
+impl Taken {
+    fn is_silent(&self) -> bool {
+        !self.guest.0.load(Ordering::Relaxed)
+    }
+}
+
 impl Seats {
     pub(super) fn new() -> Self {
         Self { free: Arc::new(rt::Semaphore::new(SEATS)), taken: VecDeque::with_capacity(SEATS) }
@@ -64,14 +70,22 @@ impl Seats {
     async fn seat(&mut self) -> rt::OwnedSemaphorePermit {
         loop {
             self.taken.retain(|taken| !taken.task.is_finished());
-            let silent = self.taken.iter().position(|taken| !taken.guest.0.load(Ordering::Relaxed));
+            let silent = self.taken.iter().position(Taken::is_silent);
             // Those who have asked leave by themselves.
             let since = silent.map_or_else(rt::Instant::now, |at| self.taken[at].since);
             let free = Arc::clone(&self.free).acquire_owned();
             match rt::timeout(MOMENT.saturating_sub(since.elapsed()), free).await {
                 Ok(seat) => return seat.expect("nobody closes it"),
-                Err(_) => drop(silent.and_then(|at| self.taken.remove(at)).map(|t| t.task.abort())),
+                Err(_) => self.evict(silent),
             }
+        }
+    }
+
+    /// Whoever has asked meanwhile may stay.
+    fn evict(&mut self, silent: Option<usize>) {
+        let left = silent.filter(|at| self.taken.get(*at).is_some_and(Taken::is_silent));
+        if let Some(taken) = left.and_then(|at| self.taken.remove(at)) {
+            taken.task.abort();
         }
     }
 }

@@ -2,9 +2,8 @@
 //! shard one batch of a producer, and a piece of each log that is being copied there (L11).
 //!
 //! It is read off the disks. What coordinators write does not count, as they are not held back; nor
-//! does what was there before, as from an earlier process or in a log that was opened anew: a log
-//! counts from the second time on that it is looked at, and more than is allowed is wrong when more
-//! was added since than can have been on its way.
+//! does what was there when a log was first seen, as from an earlier process or from before it was
+//! opened anew, for as long as it is not synced.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -21,6 +20,10 @@ use crate::node::Node;
 /// What of a log is not on the disk.
 #[derive(Copy, Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Unsynced {
+    /// Which process opened it, and which of its openings it is.
+    opening: (u32, u32),
+    /// So many bytes were there when it was first seen, and still are.
+    found: u64,
     bytes: u64,
     /// The largest batch in it.
     batch: u64,
@@ -40,20 +43,16 @@ impl Oracles {
             return Ok(());
         }
         let shards = u64::from(node.settings().shards);
-        let before = std::mem::replace(&mut self.unsynced, by_log(node));
+        self.unsynced = by_log(node, &self.unsynced);
         let dirs: BTreeSet<u16> = self.unsynced.keys().map(|folder| folder.dir).collect();
         for dir in dirs {
-            let here = self.unsynced.iter().filter(|(folder, _)| folder.dir == dir);
-            let known: Vec<(Unsynced, Unsynced)> =
-                here.filter_map(|(folder, now)| Some((*before.get(folder)?, *now))).collect();
-            let bytes: u64 = known.iter().map(|(_, now)| now.bytes).sum();
-            let added: u64 =
-                known.iter().map(|(was, now)| now.bytes.saturating_sub(was.bytes)).sum();
-            let batch = known.iter().map(|(_, now)| now.batch).max().unwrap_or(0);
-            let copies = known.iter().filter(|(_, now)| now.copy).count() as u64;
+            let here = || self.unsynced.iter().filter(|(at, _)| at.dir == dir).map(|(_, log)| log);
+            let bytes: u64 = here().map(|log| log.bytes - log.found).sum();
+            let batch = here().map(|log| log.batch).max().unwrap_or(0);
+            let copies = here().filter(|log| log.copy).count() as u64;
             let coming = shards * batch + copies * batch.max(allowed / shards / 4);
             let most = allowed.max(shards) + coming;
-            if bytes > most && added > coming {
+            if bytes > most {
                 let text = format!("{bytes} bytes in directory {dir}, {most} allowed");
                 return Err(Violation::new("L11", text));
             }
@@ -62,18 +61,20 @@ impl Oracles {
     }
 }
 
-fn by_log(node: &Node) -> BTreeMap<FilePath, Unsynced> {
-    let mut logs: BTreeMap<FilePath, Unsynced> = BTreeMap::new();
+fn by_log(node: &Node, before: &BTreeMap<FilePath, Unsynced>) -> BTreeMap<FilePath, Unsynced> {
+    let mut logs = BTreeMap::new();
     for shard in node.shards() {
-        let served = shard.partitions().map(|partition| (partition.log().folder(), false));
-        for (folder, copy) in served.chain(shard.copies().map(|folder| (folder, true))) {
+        let served = shard.partitions().map(|partition| (partition.log(), false));
+        for (log, copy) in served.chain(shard.copies().map(|log| (log, true))) {
+            let (folder, opening) = (log.folder(), (node.life, log.generation()));
             if is_of_coordinator(folder) {
                 continue;
             }
-            let log = logs.entry(folder.clone()).or_insert(Unsynced { copy, ..Default::default() });
-            for len in batches(node.disk.tree(), folder) {
-                (log.bytes, log.batch) = (log.bytes + len, log.batch.max(len));
-            }
+            let sizes = batches(node.disk.tree(), folder);
+            let (bytes, batch) = (sizes.iter().sum(), sizes.iter().copied().max().unwrap_or(0));
+            let known = before.get(folder).filter(|known| known.opening == opening);
+            let found = known.map_or(bytes, |known| known.found.min(bytes));
+            logs.insert(folder.clone(), Unsynced { opening, found, bytes, batch, copy });
         }
     }
     logs

@@ -467,3 +467,14 @@ fn a_copy_to_a_full_directory_gives_its_space_back() {
     world.produce(2, 1, Acks::All, batch(5, 1, None));
     assert_eq!(base(world.produced(2)), 20);
 }
+
+/// It was begun, and may have been given up, before the node crashed.
+#[test]
+fn a_copy_to_a_full_directory_is_not_taken_up_again() {
+    let mut world = World::filled(SMALL);
+    assert_eq!(world.alter_dir(1, 1, 1), Ok(()));
+    world.disk.kill();
+    world.full = Some(1);
+    world.reboot();
+    assert_eq!((world.folders(1).len(), world.shard.moving()), (0, 0), "{:?}", world.notes);
+}
