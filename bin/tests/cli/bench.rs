@@ -214,3 +214,12 @@ fn more_connections_than_a_broker_takes_is_said_within_the_patience_of_one() {
     let said = broker.fails(&["bench", "connections", "--count", "400"], 1);
     assert!(said.contains("of 400 connections, then: no answer within 10 s"), "{said}");
 }
+
+#[test]
+fn numbers_that_nothing_comes_of_are_refused() {
+    let broker = Broker::start("bench-numbers");
+    let most = u64::MAX.to_string();
+    broker.fails(&["bench", "produce", "--rate", &most], 2);
+    broker.fails(&["bench", "e2e", "--rate", &most], 2);
+    broker.fails(&["bench", "connections", "--count", "100000000"], 2);
+}

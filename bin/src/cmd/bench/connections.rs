@@ -32,7 +32,8 @@ const REQUEST: [u8; 14] = [0, 0, 0, 10, 0, 18, 0, 0, 0, 0, 0, 1, 0xff, 0xff];
 #[derive(clap::Args, Debug)]
 pub(super) struct Args {
     /// Idle connections.
-    #[arg(long, value_name = "N", default_value_t = 1000)]
+    #[arg(long, value_name = "N", default_value_t = 1000,
+          value_parser = clap::value_parser!(u32).range(0..=1_000_000))]
     count: u32,
     /// A topic that nobody writes to, whose records the connections wait for.
     #[arg(long, value_name = "NAME")]

@@ -69,7 +69,7 @@ pub(super) struct LoadArgs {
     #[arg(long, value_name = "TIME", value_parser = duration, default_value = "1s")]
     warmup: Duration,
     /// Records a second, of all producers together; otherwise as fast as it goes.
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=1_000_000_000))]
     pub(super) rate: Option<u64>,
     /// Producers, each with connections of its own.
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=10_000))]
